@@ -4,6 +4,8 @@
  * appended to, apart from counters, which are single aligned 64-bit stores; never needs a repair pass. Rejected: a log
  * of events (a profile must not grow with the length of the run), and writing at exit (adjoints die of memory).
  *
+ * The counters of the header are brought up to date at most once a millisecond, and at the end; nodes, contexts and threads at once.
+ *
  * All fields are little-endian. The file is a header of ADPROF_RAW_HEADER_BYTES followed by segments, each a multiple
  * of 4096 bytes long, contiguous, up to header.file_bytes. A reader goes from segment to segment by `bytes`; a segment of type 0, or one
  * that does not fit into the file, ends the walk. Data counts up to `used_bytes` only; a writer stores the data first.
@@ -26,8 +28,7 @@
 enum adprof_raw_state {
   ADPROF_RAW_RUNNING = 0,  /* the program is running, or was killed */
   ADPROF_RAW_FINISHED = 1, /* the program ended by exit or by returning from main */
-  ADPROF_RAW_STOPPED = 2,  /* collection stopped early: see stop_reason */
-  ADPROF_RAW_ABORTED = 3,  /* the program ended by a fatal signal that the runtime saw: see stop_signal */
+  ADPROF_RAW_STOPPED = 2,  /* collection stopped early: see stop_reason; the program went on */
 };
 
 enum adprof_raw_stop_reason {
@@ -48,7 +49,7 @@ struct adprof_raw_header {
   uint64_t file_bytes;        /* 24: header and segments that are allocated */
   uint32_t state;             /* 32: enum adprof_raw_state */
   uint32_t stop_reason;       /* 36: enum adprof_raw_stop_reason */
-  uint32_t stop_signal;       /* 40 */
+  uint32_t reserved_word;     /* 40 */
   uint32_t process_id;        /* 44 */
   uint64_t tick_hz;           /* 48: ticks per second; set at start from a short calibration, refined at the end */
   uint64_t start_tick;        /* 56 */
@@ -136,19 +137,19 @@ enum {
 /* One calling context: a site under its parent context. Written in place. parent of a root: 0xffffffff. */
 struct adprof_raw_context {
   uint32_t parent; /* 0: context number of the same thread; less than this context's own number */
-  uint32_t site;   /* 4 */
+  uint32_t site;   /* 4: ADPROF_ENTRY_NO_SITE for a procedure entered by a call the pass did not see, or a parallel region */
   uint64_t invocations_on;   /* 8: reversed in joint mode */
   uint64_t invocations_off;  /* 16: reversed in split mode */
   uint64_t invocations_sliced; /* 24: of invocations_on: without a primal call */
   uint64_t repeats;          /* 32: further reversals of an invocation already counted (repeated reading) */
-  uint64_t primal_calls;     /* 40: primal calls timed, also those never reversed */
+  uint64_t primal_calls;     /* 40: primal calls that primal_ticks covers */
   uint64_t unreversed;       /* 48: primal or forward calls that were never reversed */
   uint64_t tape_total_bits, tape_least_bits, tape_largest_bits;             /* 56 64 72 */
   uint64_t snapshot_total_bits, snapshot_least_bits, snapshot_largest_bits; /* 80 88 96 */
   uint64_t kept_total_bits;      /* 104 */
-  uint64_t primal_ticks;         /* 112: of reversed and unreversed primal calls */
+  uint64_t primal_ticks;         /* 112: of primal calls that were reversed in joint mode; each once, however often reversed */
   uint64_t write_ticks;          /* 120: snapshots, where timed */
-  uint64_t write_bits;           /* 128: bits of the snapshots that write_ticks covers */
+  uint64_t write_bits;           /* 128: bits pushed while write_ticks ran; divide for the rate */
   uint64_t read_ticks;           /* 136 */
   uint64_t read_bits;            /* 144 */
   uint64_t forward_ticks;        /* 152: forward sweeps, nested calls included */
@@ -157,7 +158,8 @@ struct adprof_raw_context {
   uint64_t resident_peak_bytes;  /* 176 */
   uint64_t hook_calls;           /* 184: hooks executed inside its forward and backward sweeps */
   uint64_t first_invocation_tick; /* 192 */
-  uint64_t reserved[7];          /* 200 */
+  uint64_t procedure;            /* 200: number of the callee, also where site is ADPROF_ENTRY_NO_SITE */
+  uint64_t reserved[6];          /* 208 */
 };
 
 #define ADPROF_RAW_FRAMES 4096u
@@ -181,7 +183,7 @@ struct adprof_raw_thread {
   uint64_t traffic_bits;    /* 24 */
   uint64_t frame_count;     /* 32: open frames, frames[0] included; 0 when the thread has ended */
   uint64_t entry_count;     /* 40: entries in use by all open frames */
-  uint64_t root_node;       /* 48: node of frames[0] once the thread has ended, else all ones */
+  uint64_t root_node;       /* 48: all ones: the roots are the entries of frames[0]. Reserved for a node of ordinary code */
   uint64_t node_count;      /* 56 */
   uint64_t context_count;   /* 64 */
   uint64_t start_tick;      /* 72 */

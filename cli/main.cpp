@@ -1,0 +1,12 @@
+/// Entry of the command. Everything it does is in application.h, where tests can call it.
+#include <iostream>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+#include "cli/application.h"
+
+int main(int argc, char **argv) {
+  // `adprof cc` is a compiler driver: its arguments are the compiler's and never reach the parser of the other verbs.
+  return adprof::cli::run_application(std::vector<std::string>(argv + 1, argv + argc), adprof::cli::terminal_io());
+}

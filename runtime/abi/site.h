@@ -33,7 +33,7 @@ enum adprof_procedure_role {
   ADPROF_ROLE_JOINT = 1,           /* f_b */
   ADPROF_ROLE_FORWARD = 2,         /* f_fwd */
   ADPROF_ROLE_BACKWARD = 3,        /* f_bwd */
-  ADPROF_ROLE_REGION_FORWARD = 4,  /* parallel region of a forward sweep */
+  ADPROF_ROLE_REGION_FORWARD = 4,  /* parallel region of a forward sweep; one that holds both sweeps is JOINT */
   ADPROF_ROLE_REGION_BACKWARD = 5, /* parallel region of a backward sweep */
 };
 
@@ -44,12 +44,22 @@ enum {
   ADPROF_CALL_UNPAIRED = 1u << 1,
   /* The caller is ordinary code: a root. */
   ADPROF_CALL_ROOT = 1u << 2,
+  /* Known by the callee's name only: no primal and no body of it in this object. Where no adjoint procedure is entered
+   * inside such a root call, it was none: forget it. */
+  ADPROF_CALL_GUESSED = 1u << 3,
+};
+
+enum {
+  /* Known by its name only: no push, no pop, no call of an adjoint in it and no primal beside it. It is an adjoint
+   * procedure only where a reverse (or forward) call of its primal's hash is open and has not been entered; elsewhere
+   * `enter` returns ADPROF_NO_FRAME. */
+  ADPROF_PROCEDURE_GUESSED = 1u << 0,
 };
 
 struct adprof_procedure {
   uint64_t primal_hash; /* FNV-1a of the primal's name */
   uint32_t role;        /* enum adprof_procedure_role */
-  uint32_t reserved;
+  uint32_t flags;       /* ADPROF_PROCEDURE_... */
 };
 
 struct adprof_call {
@@ -84,7 +94,8 @@ struct adprof_module {
  *           <flags, decimal>  <file>  <line>  <IR name called>  <IR name of the function that holds the call>
  *           <argument signature>
  *   source  <caller>  <callee>  <ordinal>  <file>  <line>  <argument signature>
- *           a call in a primal procedure compiled in this object
+ *           a call in a primal procedure compiled in this object; a further field "copy" where that procedure is a
+ *           copy in generated code: prefer other lines
  *   doubt   <kind>  <IR function>  <line>  <text>
  *           something that looks like adjoint code and was not understood
  *

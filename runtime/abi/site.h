@@ -77,7 +77,7 @@ struct adprof_module {
   uint32_t state; /* runtime's own: 0 before registration */
   const struct adprof_procedure *procedures;
   const struct adprof_call *calls;
-  uint32_t *site_ids;      /* call_count entries, filled by the runtime: call -> site number of the process */
+  uint32_t *site_ids;      /* 2 * call_count entries, filled by the runtime: site number, procedure number of the callee */
   uint32_t *procedure_ids; /* procedure_count entries, filled by the runtime */
   const char *text;        /* see below */
   uint64_t text_bytes;

@@ -20,7 +20,6 @@ struct SourceLine {
   bool operator==(const SourceLine &) const = default;
 };
 
-/// Why a site cannot be switched; empty text stands for "it can".
 /// One call of one procedure in the primal source. Identity is (caller, callee, ordinal).
 struct Site {
   std::string caller;
@@ -42,17 +41,18 @@ struct Range {
 /// What was measured in one calling context (a path of sites from a root).
 struct Context {
   std::uint32_t parent = kNoIndex; ///< index into Profile::contexts, less than its own; kNoIndex at a root
-  std::uint32_t site = 0;
+  std::uint32_t site = kNoIndex;   ///< kNoIndex: entered by a call the pass did not see, or a parallel region
+  std::uint32_t procedure = kNoIndex; ///< the callee, index into Profile::procedures
   std::int64_t invocations_on = 0;     ///< reversed in joint mode
   std::int64_t invocations_off = 0;    ///< reversed in split mode
   std::int64_t invocations_sliced = 0; ///< of invocations_on: no primal call, hence no recomputation
   std::int64_t repeats = 0;            ///< further reversals of the same invocation (repeated reading of the tape)
-  std::int64_t primal_calls = 0;
-  std::int64_t unreversed = 0;
+  std::int64_t primal_calls = 0;       ///< that primal_ns covers
+  std::int64_t unreversed = 0;         ///< primal or forward calls that were never reversed
   Range tape_bits;                     ///< per invocation, of the whole forward sweep
   Range snapshot_bits;                 ///< per invocation in joint mode
   std::int64_t kept_bits = 0;          ///< total; pushed before the call, stays in split mode
-  double primal_ns = 0;                ///< all primal calls, callees included
+  double primal_ns = 0;                ///< of primal calls reversed in joint mode, each once, callees included
   double snapshot_write_ns = 0;
   double snapshot_read_ns = 0;
   bool snapshot_time_estimated = false;
@@ -80,6 +80,8 @@ struct Edge {
   bool measured_on = true;          ///< false: measured in split mode, snapshot_bits is unknown (0)
   bool has_primal = true;           ///< false: sliced away, the site recomputes nothing
   bool opaque = false;              ///< the adjoint was not instrumented
+  bool estimate = false;            ///< snapshot and own bits could not be told apart exactly
+  bool operator==(const Edge &) const = default;
 };
 
 /// One distinct behaviour of a procedure's forward sweep, folded: equal behaviours are one node.
@@ -89,6 +91,7 @@ struct Node {
   std::int64_t own_after_bits = 0;    ///< pushed by the caller itself behind the last edge, up to the turn
   bool envelope = false;              ///< sizes are upper bounds of several behaviours
   bool abandoned = false;             ///< left before its end
+  bool operator==(const Node &) const = default;
 };
 
 struct Thread {

@@ -231,7 +231,7 @@ static uint32_t close_node(struct thread *thread) {
   uint32_t count = (uint32_t)thread->raw->entry_count - frame->first_entry;
   uint64_t tape;
   if (frame->kind == kSplitBackward)
-    tape = frame->call.end_bits - frame->call.start_bits;
+    tape = distance(thread, frame->call.end_bits, frame->base_bits);
   else
     tape = frame->high_bits > frame->base_bits ? frame->high_bits - frame->base_bits : 0;
   uint32_t node = fold_node(thread, frame->procedure, own_first, frame->abandoned ? ADPROF_NODE_ABANDONED : 0,
@@ -373,6 +373,7 @@ void tree_advance(struct thread *thread, uint32_t frame_number, int64_t pushed, 
       after = 0;
   }
   thread->counters.traffic_bits += (uint64_t)pushed;
+  thread->raw->traffic_bits = thread->counters.traffic_bits;
   uint64_t physical = physical_bits(thread, highest);
   if (thread->repeat_count && lowest < thread->repeats[thread->repeat_count - 1].least_bits)
     thread->repeats[thread->repeat_count - 1].least_bits = lowest;
@@ -571,7 +572,7 @@ void tree_call_reverse(struct thread *thread, const struct adprof_call *call, ui
     child.kept_bits = record->kept_bits;
     if (record->is_forward) {
       child.flags = ADPROF_EDGE_OFF;
-      child.start_bits = record->height_bits;
+      child.start_bits = distance(thread, record->height_bits, record->kept_bits);
       child.end_bits = record->end_bits;
     } else {
       child.end_bits = record->height_bits;
@@ -685,7 +686,7 @@ uint32_t tree_enter(struct thread *thread, uint32_t procedure, uint32_t role, in
   }
   uint32_t kind = call.kind & 0xffu;
   enum frame_kind frame_kind = kind == ADPROF_CALL_FORWARD ? kSplitForward : kind == ADPROF_CALL_BACKWARD ? kSplitBackward : kJoint;
-  if (!open_frame(thread, frame_kind, procedure, call.context, frame_kind == kSplitBackward ? call.start_bits : thread->height_bits))
+  if (!open_frame(thread, frame_kind, procedure, call.context, frame_kind == kSplitBackward ? call.start_bits + call.kept_bits : thread->height_bits))
     return ADPROF_NO_FRAME;
   struct frame *frame = top_frame(thread);
   frame->call = call;
@@ -773,6 +774,21 @@ void tree_leave(struct thread *thread, uint64_t now) {
   if (thread->frame_count > 1)
     leave_frame(thread, now);
   thread->expected = kNothingExpected;
+}
+
+void tree_end_of_thread(struct thread *thread) {
+  abandon_above(thread, 0);
+  while (top_frame(thread)->kind == kBlock)
+    close_block(thread);
+  struct frame *ordinary = top_frame(thread);
+  if (thread->height_bits != 0)
+    thread->counters.anomalies++;
+  count_unreversed(thread, ordinary->newest, kNone);
+  ordinary->newest = ordinary->pending = kNone;
+  ordinary->phase = kForward;
+  ordinary->high_bits = ordinary->floor_bits = thread->height_bits = thread->raw->height_bits = 0;
+  thread->repeat_count = 0;
+  release_records(thread, 0);
 }
 
 /* ---- repeated reading ---- */

@@ -136,10 +136,13 @@ struct thread {
 
   struct counters counters, published;
   struct thread *next;
+  struct thread *next_idle;
 };
 
 /** Creates the state of the calling thread. Null where there is no memory. */
 struct thread *tree_new_thread(void);
+/** The thread ends: closes what is open, so that another thread, with an empty AD stack, can take the state over. */
+void tree_end_of_thread(struct thread *thread);
 /** Adds what the thread counted since the last call to the header. Any thread may call it for any other at the end. */
 void tree_publish_counters(struct thread *thread);
 

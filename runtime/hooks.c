@@ -6,22 +6,54 @@
 #include "runtime/raw_writer.h"
 #include "runtime/session.h"
 
+#include <pthread.h>
+
 /* A pointer in the static TLS block: no call to __tls_get_addr in a hook, and small enough for libraries that are loaded later. */
 static _Thread_local struct thread *self __attribute__((tls_model("initial-exec")));
 static struct thread *all_threads;
 
 enum { kSampleHooks = 64 }; /* every so many hooks one is timed */
 
+/* Threads that have ended leave their state to those that start later: programs that start a thread per task have one state per thread
+ * that runs at a time. */
+static pthread_mutex_t thread_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct thread *idle_threads;
+static pthread_once_t key_once = PTHREAD_ONCE_INIT;
+static pthread_key_t thread_key;
+
+static void retire(void *state) {
+  struct thread *thread = state;
+  self = 0;
+  if (!__atomic_load_n(&session_on, __ATOMIC_RELAXED))
+    return;
+  tree_end_of_thread(thread);
+  pthread_mutex_lock(&thread_lock);
+  thread->next_idle = idle_threads;
+  idle_threads = thread;
+  pthread_mutex_unlock(&thread_lock);
+}
+
+static void make_key(void) { (void)pthread_key_create(&thread_key, retire); }
+
 static struct thread *new_thread(void) {
-  struct thread *thread = tree_new_thread();
+  pthread_once(&key_once, make_key);
+  pthread_mutex_lock(&thread_lock);
+  struct thread *thread = idle_threads;
+  if (thread)
+    idle_threads = thread->next_idle;
+  pthread_mutex_unlock(&thread_lock);
   if (!thread) {
-    session_stop(ADPROF_STOP_NO_MEMORY, "no memory for one more thread");
-    return 0;
+    thread = tree_new_thread();
+    if (!thread) {
+      session_stop(ADPROF_STOP_NO_MEMORY, "no memory for one more thread");
+      return 0;
+    }
+    thread->next = __atomic_load_n(&all_threads, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&all_threads, &thread->next, thread, 1, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+      ;
   }
-  thread->next = __atomic_load_n(&all_threads, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(&all_threads, &thread->next, thread, 1, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-    ;
   self = thread;
+  pthread_setspecific(thread_key, thread);
   return thread;
 }
 
@@ -65,7 +97,7 @@ static inline struct thread *begin(void) {
 static inline void end(struct thread *thread, uint64_t now, int may_sample) {
   if (may_sample && now - thread->last_sample_ticks > session_sample_ticks)
     sample(thread, now);
-  if (thread->counters.hook_calls % kSampleHooks == 0) {
+  if (thread->counters.hook_calls % kSampleHooks == kSampleHooks / 2) {
     thread->sampled_hook_ticks += session_ticks() - now;
     thread->sampled_hooks++;
   }

@@ -379,7 +379,7 @@ void tree_advance(struct thread *thread, uint32_t frame_number, int64_t pushed, 
     thread->repeats[thread->repeat_count - 1].least_bits = lowest;
   if (physical > thread->peak_bits) {
     thread->peak_bits = physical;
-    thread->raw->peak_bits = physical;
+    __atomic_store_n(&thread->raw->peak_bits, physical, __ATOMIC_RELAXED); /* other threads read it */
   }
   thread->height_bits = after;
   thread->raw->height_bits = after;

@@ -73,8 +73,7 @@ static void sample(struct thread *thread, uint64_t now) {
     stacks += __atomic_load_n(&other->raw->peak_bits, __ATOMIC_RELAXED) / 8;
   if (resident > stacks && resident - stacks > __atomic_load_n(&raw_header->resident_other_bytes, __ATOMIC_RELAXED))
     __atomic_store_n(&raw_header->resident_other_bytes, resident - stacks, __ATOMIC_RELAXED);
-  raw_header->hook_ticks = thread->sampled_hooks ? thread->sampled_hook_ticks * 1000 / thread->sampled_hooks : 0;
-  session_refresh();
+  session_refresh(thread->sampled_hooks ? thread->sampled_hook_ticks * 1000 / thread->sampled_hooks : 0);
   tree_publish_counters(thread);
 }
 
@@ -272,6 +271,5 @@ void hooks_publish_all(void) {
     ticks += thread->sampled_hook_ticks;
     hooks += thread->sampled_hooks;
   }
-  if (hooks)
-    raw_header->hook_ticks = ticks * 1000 / hooks;
+  session_refresh(hooks ? ticks * 1000 / hooks : 0);
 }

@@ -56,13 +56,18 @@ uint64_t session_resident_bytes(void) {
   return resident ? strtoull(resident + 1, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
-void session_refresh(void) {
+void session_refresh(uint64_t hook_milliticks) {
+  static int refreshing;
+  if (__atomic_exchange_n(&refreshing, 1, __ATOMIC_ACQUIRE))
+    return;
+  raw_header->hook_ticks = hook_milliticks;
   uint64_t ticks = session_ticks(), now = clock_ns(CLOCK_MONOTONIC);
   raw_header->last_tick = ticks;
   raw_header->wall_ns = now - start_ns;
   raw_header->cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
   if (raw_header->wall_ns > 1000000)
     raw_header->tick_hz = (uint64_t)((double)(ticks - raw_header->start_tick) * 1e9 / (double)raw_header->wall_ns);
+  __atomic_store_n(&refreshing, 0, __ATOMIC_RELEASE);
 }
 
 int session_grow(void **memory, uint64_t *bytes, uint64_t wanted) {
@@ -231,7 +236,6 @@ static void finish(void) {
     return;
   if (raw_header->process_id != (uint32_t)getpid())
     return; /* a child that was forked and did not exec */
-  session_refresh();
   hooks_publish_all();
   uint64_t resident = resident_high_water();
   if (resident > raw_header->resident_peak_bytes)

@@ -38,8 +38,9 @@ extern uint64_t session_sample_ticks;
 /** Resident bytes of the process now, from the kernel; 0 where it does not tell. A system call: a microsecond or two. */
 uint64_t session_resident_bytes(void);
 
-/** Brings wall, CPU time and clock rate in the header up to date. Called at most once a millisecond per thread. */
-void session_refresh(void);
+/** Brings wall, CPU time, clock rate and the cost of a hook (ticks times 1000) in the header up to date. Called at most once a
+ *  millisecond per thread; where two threads come at once, one does it. */
+void session_refresh(uint64_t hook_milliticks);
 
 
 /** Memory that never goes through malloc: grows `*memory` from `*bytes` to at least `wanted`; zero-filled. Returns 0 on failure. */

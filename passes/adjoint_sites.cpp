@@ -1,0 +1,865 @@
+#include "passes/adjoint_sites.h"
+
+#include "passes/align.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/CFG.h"
+#include "llvm/IR/GlobalAlias.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Operator.h"
+#include <map>
+#include <memory>
+
+using namespace llvm;
+
+namespace adprof {
+
+Function *called_function(const CallBase &call) {
+  if (call.isInlineAsm())
+    return nullptr;
+  return dyn_cast<Function>(call.getCalledOperand()->stripPointerCastsAndAliases());
+}
+
+bool FunctionEvents::has_stack_traffic() const {
+  return any_of(events, [](const Event &event) { return event.is_stack(StackRole::Push) || event.is_stack(StackRole::Pop); });
+}
+
+namespace {
+
+/// An actual argument, as far as it can be followed: where it comes from and how. `exact` compares calls of one function;
+/// `portable` compares calls of different functions or objects and is 0 where nothing can be said. Neither uses names of
+/// locals or debug information: identities must not depend on how the object was compiled.
+struct ArgumentKey {
+  hash_code exact = 0;
+  hash_code portable = 0;
+  std::string text;
+};
+
+/// What is compared when calls are aligned.
+struct Features {
+  Function *holder = nullptr;
+  std::vector<ArgumentKey> arguments;
+  unsigned loop_depth = 0;
+  int64_t action = 0; ///< arm of a binomial loop, 0 outside
+};
+
+/// One call of the source, with all its appearances in generated code.
+struct SourceSlot {
+  std::vector<unsigned> members; ///< indices into the list of features
+};
+
+/// Follows loads of variables that are written once (parameters at -O0, copies), and descriptors that flang builds on the
+/// stack, down to an object.
+class ArgumentTracer {
+public:
+  explicit ArgumentTracer(const DataLayout &layout) : layout_(layout) {}
+
+  ArgumentKey trace(Value *value) {
+    ArgumentKey key;
+    key.exact = 1;
+    key.portable = 1;
+    follow(value, key, 0);
+    return key;
+  }
+
+private:
+  static constexpr unsigned kMaxSteps = 16;
+
+  void step(ArgumentKey &key, StringRef what) {
+    key.exact = hash_combine(key.exact, what);
+    if (key.portable != hash_code(0))
+      key.portable = hash_combine(key.portable, what);
+    key.text += what;
+  }
+
+  /// The only store into a variable that is nothing but loaded and stored.
+  static Value *single_value(AllocaInst *variable) {
+    Value *value = nullptr;
+    for (User *user : variable->users()) {
+      if (isa<LoadInst>(user) || isa<DbgInfoIntrinsic>(user) || isa<LifetimeIntrinsic>(user))
+        continue;
+      auto *store = dyn_cast<StoreInst>(user);
+      if (!store || store->getPointerOperand() != variable || value)
+        return nullptr;
+      value = store->getValueOperand();
+    }
+    return value;
+  }
+
+  /// The base address in a descriptor: the pointer inserted at index 0 of the aggregate stored into it.
+  static Value *descriptor_base(AllocaInst *variable) {
+    Value *base = nullptr;
+    for (User *user : variable->users()) {
+      auto *store = dyn_cast<StoreInst>(user);
+      if (!store || store->getPointerOperand() != variable)
+        continue;
+      Value *aggregate = store->getValueOperand();
+      Value *found = nullptr;
+      while (auto *insert = dyn_cast<InsertValueInst>(aggregate)) {
+        if (insert->getNumIndices() == 1 && insert->getIndices()[0] == 0 && !found)
+          found = insert->getInsertedValueOperand();
+        aggregate = insert->getAggregateOperand();
+      }
+      if (!found || (base && base != found))
+        return nullptr;
+      base = found;
+    }
+    return base && base->getType()->isPointerTy() ? base : nullptr;
+  }
+
+  void leaf(Value *value, ArgumentKey &key, StringRef text, bool portable) {
+    key.exact = hash_combine(key.exact, value);
+    key.portable = portable && key.portable != hash_code(0) ? hash_combine(key.portable, text) : hash_code(0);
+    key.text += text;
+  }
+
+  void follow(Value *value, ArgumentKey &key, unsigned steps) {
+    if (steps > kMaxSteps)
+      return leaf(value, key, "?", false);
+    value = value->stripPointerCasts();
+    if (auto *cast = dyn_cast<CastInst>(value))
+      return follow(cast->getOperand(0), key, steps + 1);
+    if (auto *global = dyn_cast<GlobalValue>(value)) {
+      // Constants that a front end names itself differ between objects; what they hold does not matter here.
+      bool named = global->hasName() && !global->hasPrivateLinkage();
+      return leaf(value, key, named ? global->getName() : "&constant", named);
+    }
+    if (auto *constant = dyn_cast<ConstantInt>(value)) {
+      SmallString<24> digits;
+      constant->getValue().toString(digits, 10, true);
+      return leaf(value, key, digits, true);
+    }
+    if (isa<Constant>(value))
+      return leaf(value, key, "constant", false);
+    if (auto *argument = dyn_cast<Argument>(value))
+      return leaf(value, key, "$" + std::to_string(argument->getArgNo() + 1), false);
+    if (auto *variable = dyn_cast<AllocaInst>(value)) {
+      Value *inner = single_value(variable);
+      if (inner && isa<ConstantInt>(inner)) // flang passes constants by reference
+        return follow(inner, key, steps + 1);
+      if (Value *base = descriptor_base(variable)) {
+        step(key, "[]");
+        return follow(base, key, steps + 1);
+      }
+      return leaf(value, key, "local", false);
+    }
+    if (auto *load = dyn_cast<LoadInst>(value)) {
+      Value *address = load->getPointerOperand()->stripPointerCasts();
+      if (auto *variable = dyn_cast<AllocaInst>(address))
+        if (Value *inner = single_value(variable); inner && isa<Argument>(inner))
+          return follow(inner, key, steps + 1);
+      step(key, "*");
+      return follow(address, key, steps + 1);
+    }
+    if (auto *gep = dyn_cast<GEPOperator>(value)) {
+      APInt offset(64, 0);
+      if (!gep->accumulateConstantOffset(layout_, offset))
+        step(key, "[i]");
+      else if (!offset.isZero())
+        step(key, "+" + std::to_string(offset.getSExtValue()));
+      return follow(gep->getPointerOperand(), key, steps + 1);
+    }
+    leaf(value, key, "value", false);
+  }
+
+  const DataLayout &layout_;
+};
+
+class Finder {
+public:
+  Finder(Module &module, const AnalysisContext &context) : module_(module), context_(context) {}
+
+  ModuleSites run() {
+    classify_names();
+    find_regions();
+    find_quiet_functions();
+    find_procedures();
+    for (Function &function : module_)
+      if (!function.isDeclaration())
+        find_events(function);
+    number_sites();
+    find_source_calls();
+    find_doubts();
+    return std::move(result_);
+  }
+
+private:
+  struct KnownPrimal {
+    bool plain = false, adjoint = false, forward = false, backward = false;
+    bool has_adjoint() const { return adjoint || forward || backward; }
+  };
+
+  // --- names --------------------------------------------------------------------------------------------------------
+
+  void classify_names() {
+    for (Function &function : module_) {
+      if (function.isIntrinsic())
+        continue;
+      ProcedureName name = context_.dialect.classify(function.getName());
+      if (context_.dialect.is_wrapper(function.getName()) || context_.dialect.stack_operation(function.getName()))
+        name.role = NameRole::Plain, name.primal = name.plain;
+      KnownPrimal &known = known_[name.primal];
+      switch (name.role) {
+      case NameRole::Plain:
+      case NameRole::Copy: known.plain = true; break;
+      case NameRole::Adjoint: known.adjoint = true; break;
+      case NameRole::Forward: known.forward = true; break;
+      case NameRole::Backward: known.backward = true; break;
+      }
+      names_[&function] = std::move(name);
+    }
+  }
+
+  /// The primal that a plain procedure or a copy of one is.
+  std::string primal_identity(const ProcedureName &name) const {
+    if (name.role != NameRole::Copy)
+      return name.primal;
+    auto known = known_.find(name.primal);
+    return known != known_.end() && known->second.has_adjoint() ? name.primal : name.plain;
+  }
+
+  bool has_adjoint(StringRef primal) const {
+    auto known = known_.find(primal);
+    return known != known_.end() && known->second.has_adjoint();
+  }
+
+  static bool runs_region(StringRef name) {
+    return name.starts_with("__kmpc_fork") || name.starts_with("__kmpc_omp_task_alloc") || name.starts_with("__kmpc_omp_target_task");
+  }
+
+  /// Bodies of parallel regions are functions of their own by now. With -g clang puts a wrapper between them and the fork.
+  void find_regions() {
+    for (Function &function : module_)
+      for (Instruction &instruction : instructions(function)) {
+        auto *call = dyn_cast<CallBase>(&instruction);
+        Function *callee = call ? called_function(*call) : nullptr;
+        if (!callee)
+          continue;
+        if (runs_region(callee->getName())) {
+          for (Value *operand : call->args())
+            if (auto *body = dyn_cast<Function>(operand->stripPointerCasts()); body && body->hasLocalLinkage())
+              host_.insert({body, &function});
+        } else if (callee->hasLocalLinkage() && !callee->isDeclaration() &&
+                   (callee->getName().contains(".omp_outlined") || callee->getName().contains("omp_outlined_debug__"))) {
+          host_.insert({callee, &function});
+        }
+      }
+  }
+
+  bool is_region(const Function &function) const { return host_.count(&function); }
+
+  Function *outermost(Function *function) const {
+    for (unsigned depth = 0; depth < 64; ++depth) {
+      auto host = host_.find(function);
+      if (host == host_.end() || host->second == function)
+        return function;
+      function = host->second;
+    }
+    return function;
+  }
+
+  /// The bodies of the regions that this call runs.
+  SmallVector<Function *, 1> regions_run_by(const CallBase &call) const {
+    SmallVector<Function *, 1> bodies;
+    Function *callee = called_function(call);
+    if (!callee)
+      return bodies;
+    if (is_region(*callee))
+      bodies.push_back(callee);
+    else if (runs_region(callee->getName()))
+      for (Value *operand : call.args())
+        if (auto *body = dyn_cast<Function>(operand->stripPointerCasts()); body && is_region(*body))
+          bodies.push_back(body);
+    return bodies;
+  }
+
+  // --- what a call can reach ----------------------------------------------------------------------------------------
+
+  /// Library functions that cannot call back into instrumented code and do not end the program.
+  bool is_known_library(Function &callee) {
+    if (callee.isIntrinsic())
+      return true;
+    StringRef name = callee.getName();
+    if (runs_region(name) || callee.doesNotReturn())
+      return false;
+    if (name.starts_with("_Fortran"))
+      return !name.contains("Stop") && !name.contains("Exit") && !name.contains("Abort");
+    if (name.starts_with("__kmpc_") || name.starts_with("omp_"))
+      return !name.contains("task");
+    LibFunc library_function;
+    if (!callee.isDeclaration() || !context_.library_info(callee).getLibFunc(callee, library_function))
+      return false;
+    return name != "qsort" && name != "exit" && name != "abort";
+  }
+
+  /// Functions of this module that can neither push nor call anything but each other and known library functions.
+  void find_quiet_functions() {
+    for (Function &function : module_)
+      if (!function.isDeclaration() && !function.isInterposable() && names_[&function].role == NameRole::Plain)
+        quiet_.insert(&function);
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (Function &function : module_) {
+        if (!quiet_.count(&function))
+          continue;
+        bool quiet = all_of(instructions(function), [this](Instruction &instruction) {
+          auto *call = dyn_cast<CallBase>(&instruction);
+          if (!call || call->isInlineAsm())
+            return true;
+          Function *callee = called_function(*call);
+          return callee && (is_known_library(*callee) || quiet_.count(callee));
+        });
+        if (!quiet) {
+          quiet_.erase(&function);
+          changed = true;
+        }
+      }
+    }
+  }
+
+  // --- procedures ---------------------------------------------------------------------------------------------------
+
+  struct Evidence {
+    bool pushes = false, pops = false, forward_calls = false, reverse_calls = false, primal_calls = false;
+    bool any() const { return pushes || pops || forward_calls || reverse_calls; }
+    bool is_forward() const { return pushes || forward_calls || primal_calls; }
+    bool is_backward() const { return pops || reverse_calls; }
+    void add(const Evidence &other) {
+      pushes |= other.pushes, pops |= other.pops, forward_calls |= other.forward_calls, reverse_calls |= other.reverse_calls,
+          primal_calls |= other.primal_calls;
+    }
+  };
+
+  Evidence evidence_in(Function &function, bool with_regions, unsigned depth = 0) {
+    Evidence evidence;
+    for (Instruction &instruction : instructions(function)) {
+      auto *call = dyn_cast<CallBase>(&instruction);
+      Function *callee = call ? called_function(*call) : nullptr;
+      if (!callee || callee->isIntrinsic())
+        continue;
+      if (const StackOperation *operation = context_.dialect.stack_operation(callee->getName())) {
+        evidence.pushes |= operation->role == StackRole::Push;
+        evidence.pops |= operation->role == StackRole::Pop;
+        continue;
+      }
+      const ProcedureName &name = names_[callee];
+      evidence.forward_calls |= name.role == NameRole::Forward;
+      evidence.reverse_calls |= name.role == NameRole::Adjoint || name.role == NameRole::Backward;
+      evidence.primal_calls |= (name.role == NameRole::Plain || name.role == NameRole::Copy) && has_adjoint(primal_identity(name));
+      if (with_regions && depth < 8)
+        for (Function *body : regions_run_by(*call))
+          if (body != &function)
+            evidence.add(evidence_in(*body, true, depth + 1));
+    }
+    return evidence;
+  }
+
+  void add_procedure(Function &function, std::string primal, adprof_procedure_role role, uint32_t flags) {
+    procedure_index_[&function] = int(result_.procedures.size());
+    result_.procedures.push_back({&function, std::move(primal), role, flags});
+  }
+
+  static bool cannot_hold_hooks(const Function &function) {
+    return function.hasFnAttribute(Attribute::Naked) || function.isPresplitCoroutine();
+  }
+
+  void find_procedures() {
+    for (Function &function : module_) {
+      if (function.isDeclaration() || is_region(function) || is_stack_function(function))
+        continue;
+      const ProcedureName &name = names_[&function];
+      Evidence evidence = evidence_in(function, true);
+      std::optional<adprof_procedure_role> role;
+      uint32_t flags = 0;
+      std::string primal = name.primal;
+      if (name.role == NameRole::Adjoint || name.role == NameRole::Forward || name.role == NameRole::Backward) {
+        role = name.role == NameRole::Adjoint   ? ADPROF_ROLE_JOINT
+               : name.role == NameRole::Forward ? ADPROF_ROLE_FORWARD
+                                                : ADPROF_ROLE_BACKWARD;
+        const KnownPrimal &known = known_[name.primal];
+        bool has_siblings = known.plain + known.adjoint + known.forward + known.backward > 1;
+        if (!evidence.any() && !has_siblings) {
+          flags = ADPROF_PROCEDURE_GUESSED;
+          // Adjoint values come back through pointers, or through globals: a function of values alone is none.
+          if (!function.getReturnType()->isVoidTy() && none_of(function.args(), [](Argument &argument) { return argument.getType()->isPointerTy(); }))
+            role.reset();
+        }
+      } else if (evidence.pushes && evidence.pops && evidence.reverse_calls && !context_.dialect.is_wrapper(function.getName())) {
+        // Written by hand under a name of its own: a time loop with its checkpoints in main, say.
+        role = ADPROF_ROLE_JOINT;
+        primal = name.plain;
+        doubt("unnamed-adjoint", &function, nullptr,
+              "pushes, pops and calls adjoints though its name is not that of an adjoint; taken for the adjoint of itself");
+      }
+      if (!role)
+        continue;
+      if (cannot_hold_hooks(function)) {
+        doubt("no-hooks", &function, nullptr, "is naked or a coroutine: left alone");
+        continue;
+      }
+      add_procedure(function, std::move(primal), *role, flags);
+    }
+    // Regions of adjoint procedures.
+    for (Function &function : module_) {
+      if (function.isDeclaration() || !is_region(function))
+        continue;
+      auto owner = procedure_index_.find(outermost(&function));
+      Evidence evidence = evidence_in(function, false);
+      if (owner == procedure_index_.end() || !(evidence.is_forward() || evidence.is_backward()))
+        continue;
+      add_procedure(function, result_.procedures[owner->second].primal,
+                    evidence.is_forward() && evidence.is_backward() ? ADPROF_ROLE_JOINT
+                    : evidence.is_forward()                         ? ADPROF_ROLE_REGION_FORWARD
+                                                                    : ADPROF_ROLE_REGION_BACKWARD,
+                    0);
+    }
+  }
+
+  /// The AD stack itself: what it does inside is counted at its calls.
+  bool is_stack_function(const Function &function) const { return context_.dialect.stack_operation(function.getName()); }
+
+  // --- events -------------------------------------------------------------------------------------------------------
+
+  void doubt(StringRef kind, Function *function, Instruction *where, const Twine &text) {
+    result_.doubts.push_back({kind.str(), function, where, text.str()});
+  }
+
+  /// Blocks in the order of the source. Front ends emit them so, but for the loops that flang puts into regions, whose
+  /// bodies stand behind everything else: there, bodies go before what follows the loop.
+  SmallVector<BasicBlock *, 32> source_order(Function &function) {
+    SmallVector<BasicBlock *, 32> order;
+    if (!function.getName().contains("..omp_par")) {
+      for (BasicBlock &block : function)
+        order.push_back(&block);
+      return order;
+    }
+    LoopInfo loops(context_.dominators(function));
+    SmallPtrSet<BasicBlock *, 32> seen;
+    struct Visit {
+      BasicBlock *block;
+      SmallVector<BasicBlock *, 4> successors; // the last one is visited first and ends up last
+    };
+    auto open = [&](BasicBlock *block) {
+      Visit visit{block, {}};
+      Loop *loop = loops.getLoopFor(block);
+      for (bool inside : {true, false})
+        for (BasicBlock *successor : successors(block))
+          if ((!loop || loop->contains(successor)) == inside)
+            visit.successors.push_back(successor);
+      return visit;
+    };
+    SmallVector<Visit, 16> stack{open(&function.getEntryBlock())};
+    seen.insert(&function.getEntryBlock());
+    while (!stack.empty()) {
+      if (stack.back().successors.empty()) {
+        order.push_back(stack.pop_back_val().block);
+        continue;
+      }
+      BasicBlock *next = stack.back().successors.pop_back_val();
+      if (seen.insert(next).second)
+        stack.push_back(open(next));
+    }
+    std::reverse(order.begin(), order.end());
+    for (BasicBlock &block : function)
+      if (!seen.count(&block))
+        order.push_back(&block);
+    return order;
+  }
+
+  void find_events(Function &function) {
+    if (is_stack_function(function) || cannot_hold_hooks(function))
+      return;
+    FunctionEvents events{&function, -1, {}};
+    if (auto found = procedure_index_.find(&function); found != procedure_index_.end())
+      events.procedure = found->second;
+    std::string caller = events.procedure >= 0 ? result_.procedures[events.procedure].primal
+                                               : primal_identity(names_[outermost(&function)]);
+    for (BasicBlock *block : source_order(function))
+      for (Instruction &instruction : *block)
+        if (auto *call = dyn_cast<CallBase>(&instruction))
+          add_event(*call, caller, events);
+    bool interesting = events.procedure >= 0 ||
+                       any_of(events.events, [](const Event &event) { return event.kind != EventKind::Flush; });
+    if (interesting)
+      result_.functions.push_back(std::move(events));
+  }
+
+  void add_event(CallBase &call, const std::string &caller, FunctionEvents &events) {
+    if (call.isInlineAsm())
+      return;
+    Function *callee = called_function(call);
+    if (!callee) {
+      events.events.push_back({&call, EventKind::Flush});
+      return;
+    }
+    if (callee->isIntrinsic())
+      return;
+    if (const StackOperation *operation = context_.dialect.stack_operation(callee->getName())) {
+      unsigned needed = operation->role == StackRole::BinomialInit || operation->role == StackRole::BinomialNext
+                            ? operation->role == StackRole::BinomialInit ? 2 : 1
+                            : operation->bits.argument_count();
+      if (call.arg_size() < needed)
+        doubt("arguments", events.function, &call,
+              callee->getName() + " is called with " + Twine(call.arg_size()) + " arguments; its size needs argument " + Twine(needed));
+      else if (operation->role != StackRole::Ignore)
+        events.events.push_back({&call, EventKind::Stack, operation});
+      return;
+    }
+    const ProcedureName &name = names_[callee];
+    std::optional<adprof_call_kind> kind;
+    std::string primal = name.primal;
+    bool in_procedure = events.procedure >= 0;
+    switch (name.role) {
+    case NameRole::Adjoint: kind = ADPROF_CALL_ADJOINT; break;
+    case NameRole::Forward: kind = ADPROF_CALL_FORWARD; break;
+    case NameRole::Backward: kind = ADPROF_CALL_BACKWARD; break;
+    case NameRole::Plain:
+    case NameRole::Copy:
+      primal = primal_identity(name);
+      if (in_procedure && has_adjoint(primal) && !is_region(*callee))
+        kind = ADPROF_CALL_PRIMAL;
+      break;
+    }
+    if (kind && name.role != NameRole::Plain && name.role != NameRole::Copy && !is_adjoint_like(*callee, name))
+      kind.reset();
+    if (kind && (call.isMustTailCall() || isa<CallBrInst>(call))) {
+      doubt("tail-call", events.function, &call, callee->getName() + " is called in a way that leaves no room behind the call");
+      kind.reset();
+    }
+    if (kind) {
+      Call record{&call, *kind, caller, primal, 0, 0, ""};
+      if (!in_procedure)
+        record.flags |= ADPROF_CALL_ROOT;
+      const KnownPrimal &known = known_[primal];
+      if (*kind != ADPROF_CALL_PRIMAL && callee->isDeclaration() && !(known.plain || (known.adjoint + known.forward + known.backward > 1)))
+        record.flags |= ADPROF_CALL_GUESSED;
+      events.events.push_back({&call, EventKind::Site, nullptr, unsigned(result_.calls.size())});
+      result_.calls.push_back(std::move(record));
+      return;
+    }
+    if (!is_known_library(*callee) && !quiet_.count(callee))
+      events.events.push_back({&call, EventKind::Flush});
+  }
+
+  /// A name alone is weak: known library functions and functions that find_procedures refused are not adjoints.
+  bool is_adjoint_like(Function &callee, const ProcedureName &) {
+    if (!callee.isDeclaration())
+      return procedure_index_.count(&callee) || cannot_hold_hooks(callee);
+    return !is_known_library(callee);
+  }
+
+  // --- identity -----------------------------------------------------------------------------------------------------
+
+  /// Calls of a procedure, those in its regions where they are run, in source order.
+  template <typename Visitor> void visit_calls(Function &function, Visitor visit, unsigned depth = 0) {
+    for (BasicBlock *block : source_order(function))
+      for (Instruction &instruction : *block) {
+        auto *call = dyn_cast<CallBase>(&instruction);
+        if (!call)
+          continue;
+        visit(*call);
+        if (depth < 8)
+          for (Function *body : regions_run_by(*call))
+            if (body != &function)
+              visit_calls(*body, visit, depth + 1);
+      }
+  }
+
+  Features features_of(CallBase &call) {
+    Features features;
+    features.holder = call.getFunction();
+    for (Value *argument : call.args())
+      features.arguments.push_back(ArgumentTracer(module_.getDataLayout()).trace(argument));
+    auto [loops, inserted] = loops_.try_emplace(features.holder);
+    if (inserted)
+      loops->second = std::make_unique<LoopInfo>(context_.dominators(*features.holder));
+    features.loop_depth = loops->second->getLoopDepth(call.getParent());
+    features.action = binomial_action(call);
+    return features;
+  }
+
+  static std::string describe(const Features &features) {
+    std::string text;
+    for (const ArgumentKey &key : features.arguments)
+      text += (text.empty() ? "" : ",") + key.text;
+    return text;
+  }
+
+  /// The action of a binomial loop in whose arm a call stands: the constant that a switch or comparison on the variable that
+  /// adBinomial_next sets has found.
+  int64_t binomial_action(CallBase &call) {
+    Function &function = *call.getFunction();
+    auto [found, inserted] = action_variables_.try_emplace(&function);
+    if (inserted)
+      for (Instruction &instruction : instructions(function))
+        if (auto *next = dyn_cast<CallBase>(&instruction))
+          if (Function *callee = called_function(*next))
+            if (const StackOperation *operation = context_.dialect.stack_operation(callee->getName());
+                operation && operation->role == StackRole::BinomialNext && next->arg_size())
+              found->second.push_back(next->getArgOperand(0)->stripPointerCasts());
+    if (found->second.empty())
+      return 0;
+    auto is_action = [&](Value *value) {
+      auto *load = dyn_cast<LoadInst>(value);
+      return load && is_contained(found->second, load->getPointerOperand()->stripPointerCasts());
+    };
+    DominatorTree &dominators = context_.dominators(function);
+    for (DomTreeNode *node = dominators.getNode(call.getParent()); node; node = node->getIDom()) {
+      Instruction *terminator = node->getBlock()->getTerminator();
+      if (auto *branch = dyn_cast<SwitchInst>(terminator); branch && is_action(branch->getCondition())) {
+        for (auto &arm : branch->cases())
+          if (dominators.dominates(BasicBlockEdge(node->getBlock(), arm.getCaseSuccessor()), call.getParent()))
+            return arm.getCaseValue()->getSExtValue();
+      } else if (auto *conditional = dyn_cast<BranchInst>(terminator); conditional && conditional->isConditional()) {
+        auto *comparison = dyn_cast<ICmpInst>(conditional->getCondition());
+        if (!comparison || !comparison->isEquality() || !is_action(comparison->getOperand(0)))
+          continue;
+        auto *constant = dyn_cast<ConstantInt>(comparison->getOperand(1));
+        BasicBlock *taken = conditional->getSuccessor(comparison->getPredicate() == ICmpInst::ICMP_EQ ? 0 : 1);
+        if (constant && dominators.dominates(BasicBlockEdge(node->getBlock(), taken), call.getParent()))
+          return constant->getSExtValue();
+      }
+    }
+    return 0;
+  }
+
+  /// How well the arguments of a call fit into those of another that has more (an adjoint repeats the primal's, with
+  /// adjoint variables between): length of the longest common subsequence, in 64ths of the shorter list.
+  static int argument_overlap(const Features &left, const Features &right) {
+    bool same_function = left.holder == right.holder;
+    auto equal = [&](const ArgumentKey &a, const ArgumentKey &b) {
+      return same_function ? a.exact == b.exact : a.portable != hash_code(0) && a.portable == b.portable;
+    };
+    size_t columns = right.arguments.size() + 1;
+    std::vector<unsigned> length((left.arguments.size() + 1) * columns, 0);
+    for (size_t i = 1; i <= left.arguments.size(); ++i)
+      for (size_t j = 1; j < columns; ++j)
+        length[i * columns + j] = equal(left.arguments[i - 1], right.arguments[j - 1])
+                                      ? length[(i - 1) * columns + j - 1] + 1
+                                      : std::max(length[(i - 1) * columns + j], length[i * columns + j - 1]);
+    size_t shorter = std::min(left.arguments.size(), right.arguments.size());
+    return shorter ? int(64 * length.back() / shorter) : 32;
+  }
+
+  static int likeness(const Features &left, const Features &right) {
+    // 1 keeps order decisive among equals: pairing something is better than pairing nothing.
+    return 1 + argument_overlap(left, right) + (left.loop_depth == right.loop_depth ? 16 : 0);
+  }
+
+  /// Merges a further list of calls into the slots found so far; what fits nowhere becomes a slot of its own, between its neighbours.
+  static void merge(std::vector<SourceSlot> &slots, const std::vector<unsigned> &list, const PairScore &score) {
+    std::vector<int> pairs = align(unsigned(slots.size()), unsigned(list.size()), score);
+    std::vector<SourceSlot> merged;
+    size_t next = 0;
+    for (size_t i = 0; i < slots.size(); ++i) {
+      if (pairs[i] >= 0)
+        while (next < size_t(pairs[i]))
+          merged.push_back({{list[next++]}});
+      merged.push_back(std::move(slots[i]));
+      if (pairs[i] >= 0)
+        merged.back().members.push_back(list[next++]);
+    }
+    while (next < list.size())
+      merged.push_back({{list[next++]}});
+    slots = std::move(merged);
+  }
+
+  void number_sites() {
+    // Calls of one caller and callee, in each of the procedures generated from the caller.
+    std::map<std::pair<std::string, std::string>, std::vector<unsigned>> groups;
+    DenseMap<const CallBase *, unsigned> index_of;
+    for (unsigned i = 0; i < result_.calls.size(); ++i)
+      index_of[result_.calls[i].call] = i;
+    features_.resize(result_.calls.size());
+    for (const FunctionEvents &events : result_.functions) {
+      if (is_region(*events.function) && procedure_index_.count(outermost(events.function)))
+        continue; // visited where it is run
+      visit_calls(*events.function, [&](CallBase &call) {
+        auto found = index_of.find(&call);
+        if (found == index_of.end())
+          return;
+        Call &record = result_.calls[found->second];
+        features_[found->second] = features_of(call);
+        record.signature = describe(features_[found->second]);
+        groups[{record.caller, record.callee}].push_back(found->second);
+      });
+    }
+    std::map<std::pair<std::string, std::string>, std::vector<Features>> primal_calls = calls_in_primals(groups);
+    for (auto &[key, calls] : groups)
+      number_group(calls, primal_calls[key]);
+  }
+
+  /// The features of the calls in primal procedures of this module, for those pairs of caller and callee that adjoints have.
+  template <typename Groups>
+  std::map<std::pair<std::string, std::string>, std::vector<Features>> calls_in_primals(const Groups &groups) {
+    StringSet<> callers;
+    for (auto &group : groups)
+      callers.insert(group.first.first);
+    std::map<std::pair<std::string, std::string>, std::vector<Features>> result;
+    StringSet<> done;
+    for (Function &function : module_) {
+      const ProcedureName &name = names_[&function];
+      if (function.isDeclaration() || is_region(function) || procedure_index_.count(&function) ||
+          (name.role != NameRole::Plain && name.role != NameRole::Copy))
+        continue;
+      std::string caller = primal_identity(name);
+      if (!callers.count(caller) || !done.insert(caller).second) // a copy tells nothing that the primal does not
+        continue;
+      visit_calls(function, [&](CallBase &call) {
+        Function *callee = called_function(call);
+        if (!callee || callee->isIntrinsic())
+          return;
+        std::pair<std::string, std::string> key{caller, primal_identity(names_[callee])};
+        if (groups.count(key))
+          result[key].push_back(features_of(call));
+      });
+    }
+    return result;
+  }
+
+  void number_group(const std::vector<unsigned> &calls, const std::vector<Features> &primal_calls) {
+    // Lists by role of the call and arm of a binomial loop: in each, a call of the source stands at most once. Reverse lists
+    // are read backwards. The order of merging decides what is aligned with what: forward calls of all arms, then reverse calls.
+    auto is_split = [&](unsigned i) { return result_.calls[i].kind == ADPROF_CALL_FORWARD || result_.calls[i].kind == ADPROF_CALL_BACKWARD; };
+    // Ordinary code calls one adjoint after the other in the order of its own text.
+    auto runs_backwards = [&](unsigned i) { return result_.calls[i].is_reverse() && !(result_.calls[i].flags & ADPROF_CALL_ROOT); };
+    std::vector<SourceSlot> slots;
+    std::map<std::pair<int, int>, std::vector<unsigned>> lists; // (0 forward | 1 reverse, list) -> calls
+    auto list_of = [&](unsigned i) {
+      // Calls outside the loop and in its first turn (5) together are a whole sweep.
+      int64_t action = features_[i].action;
+      int arm = action == 0 || action == 5 ? 0 : int(action);
+      // f_b beside f_fwd and f_bwd: separate sweeps of the same source.
+      auto procedure = procedure_index_.find(outermost(features_[i].holder));
+      bool split_caller = procedure != procedure_index_.end() && result_.procedures[procedure->second].role != ADPROF_ROLE_JOINT;
+      return std::make_pair(runs_backwards(i) ? 1 : 0, arm + (split_caller ? 1000 : 0));
+    };
+    for (unsigned i : calls)
+      lists[list_of(i)].push_back(i);
+    for (auto &[key, list] : lists) {
+      bool is_reverse = key.first == 1;
+      if (is_reverse)
+        std::reverse(list.begin(), list.end());
+      merge(slots, list, [&, &list = list](unsigned slot, unsigned element) {
+        int best = -1;
+        for (unsigned member : slots[slot].members) {
+          bool complementary = runs_backwards(member) != is_reverse;
+          if (complementary && is_split(member) != is_split(list[element]))
+            return -1;
+          best = std::max(best, likeness(features_[member], features_[list[element]]));
+        }
+        return best;
+      });
+    }
+    assign_ordinals(slots, primal_calls);
+  }
+
+  void assign_ordinals(const std::vector<SourceSlot> &slots, const std::vector<Features> &primal_calls) {
+    // The primal's own text corrects the numbers where calls were sliced away on both sides.
+    std::vector<int> ordinals(slots.size());
+    for (size_t i = 0; i < slots.size(); ++i)
+      ordinals[i] = int(i);
+    if (primal_calls.size() > slots.size()) {
+      std::vector<int> pairs = align(unsigned(slots.size()), unsigned(primal_calls.size()), [&](unsigned slot, unsigned primal) {
+        int best = 0;
+        for (unsigned member : slots[slot].members)
+          best = std::max(best, likeness(primal_calls[primal], features_[member]));
+        return best;
+      });
+      ordinals = pairs; // nothing is left over: pairing scores at least 0 and there are enough of them
+      for (size_t i = 0; i < slots.size(); ++i)
+        if (ordinals[i] < 0)
+          ordinals[i] = int(primal_calls.size() + i);
+    }
+    for (size_t i = 0; i < slots.size(); ++i) {
+      bool has_reverse = any_of(slots[i].members, [&](unsigned member) { return result_.calls[member].is_reverse(); });
+      bool has_forward = any_of(slots[i].members, [&](unsigned member) { return !result_.calls[member].is_reverse(); });
+      for (unsigned member : slots[i].members) {
+        Call &call = result_.calls[member];
+        call.ordinal = unsigned(ordinals[i]);
+        if (call.flags & ADPROF_CALL_ROOT)
+          continue;
+        if (!has_forward && call.is_reverse() && procedure_role(call) != ADPROF_ROLE_BACKWARD)
+          call.flags |= ADPROF_CALL_SLICED;
+        if (!has_reverse && !call.is_reverse() && procedure_role(call) != ADPROF_ROLE_FORWARD)
+          call.flags |= ADPROF_CALL_UNPAIRED;
+      }
+    }
+  }
+
+  /// Role of the procedure (not of the region) that holds a call. The other half of a split pair may be in another object.
+  adprof_procedure_role procedure_role(const Call &call) const {
+    auto found = procedure_index_.find(outermost(call.call->getFunction()));
+    return found == procedure_index_.end() ? ADPROF_ROLE_JOINT : result_.procedures[found->second].role;
+  }
+
+  // --- the primal's source ------------------------------------------------------------------------------------------
+
+  void find_source_calls() {
+    for (Function &function : module_) {
+      const ProcedureName &name = names_[&function];
+      if (function.isDeclaration() || is_region(function) || procedure_index_.count(&function) || is_stack_function(function) ||
+          (name.role != NameRole::Plain && name.role != NameRole::Copy))
+        continue;
+      std::string caller = primal_identity(name);
+      bool in_copy = name.in_generated_module || caller != name.plain;
+      std::map<std::string, unsigned> ordinals;
+      visit_calls(function, [&](CallBase &call) {
+        Function *callee = called_function(call);
+        if (!callee || callee->isIntrinsic() || is_region(*callee) || is_stack_function(*callee) || is_library_name(*callee))
+          return;
+        const ProcedureName &callee_name = names_[callee];
+        if (callee_name.role != NameRole::Plain && callee_name.role != NameRole::Copy)
+          return;
+        std::string primal = primal_identity(callee_name);
+        unsigned ordinal = ordinals[primal]++;
+        result_.source_calls.push_back({&call, caller, primal, ordinal, in_copy, describe(features_of(call))});
+      });
+    }
+  }
+
+  bool is_library_name(Function &callee) {
+    StringRef name = callee.getName();
+    return is_known_library(callee) || name.starts_with("_Fortran") || name.starts_with("__kmpc_") || name.starts_with("omp_") ||
+           (callee.isDeclaration() && (name == "exit" || name == "abort"));
+  }
+
+  // --- what was not understood --------------------------------------------------------------------------------------
+
+  void find_doubts() {
+    for (const FunctionEvents &events : result_.functions) {
+      if (events.procedure < 0)
+        continue;
+      for (const Event &event : events.events) {
+        Function *callee = event.kind == EventKind::Flush ? called_function(*event.call) : nullptr;
+        if (callee && callee->isDeclaration() && context_.dialect.looks_like_stack_operation(callee->getName()))
+          doubt("stack-name", events.function, event.call,
+                callee->getName() + " looks like a push or pop of the AD stack; if it is one, give its size in a dialect file");
+      }
+    }
+  }
+
+  Module &module_;
+  const AnalysisContext &context_;
+  ModuleSites result_;
+  DenseMap<const Function *, ProcedureName> names_;
+  std::map<std::string, KnownPrimal, std::less<>> known_;
+  DenseMap<const Function *, Function *> host_;
+  DenseSet<const Function *> quiet_;
+  DenseMap<const Function *, int> procedure_index_;
+  std::vector<Features> features_;
+  DenseMap<const Function *, std::unique_ptr<LoopInfo>> loops_;
+  DenseMap<const Function *, SmallVector<Value *, 1>> action_variables_;
+};
+
+} // namespace
+
+ModuleSites find_adjoint_sites(Module &module, const AnalysisContext &context) { return Finder(module, context).run(); }
+
+} // namespace adprof

@@ -1,6 +1,8 @@
 #include "passes/adjoint_sites.h"
 
 #include "passes/align.h"
+#include "passes/argument_keys.h"
+#include "passes/snapshot_runs.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallString.h"
@@ -32,15 +34,6 @@ bool FunctionEvents::has_stack_traffic() const {
 
 namespace {
 
-/// An actual argument, as far as it can be followed: where it comes from and how. `exact` compares calls of one function;
-/// `portable` compares calls of different functions or objects and is 0 where nothing can be said. Neither uses names of
-/// locals or debug information: identities must not depend on how the object was compiled.
-struct ArgumentKey {
-  hash_code exact = 0;
-  hash_code portable = 0;
-  std::string text;
-};
-
 /// What is compared when calls are aligned.
 struct Features {
   Function *holder = nullptr;
@@ -52,123 +45,6 @@ struct Features {
 /// One call of the source, with all its appearances in generated code.
 struct SourceSlot {
   std::vector<unsigned> members; ///< indices into the list of features
-};
-
-/// Follows loads of variables that are written once (parameters at -O0, copies), and descriptors that flang builds on the
-/// stack, down to an object.
-class ArgumentTracer {
-public:
-  explicit ArgumentTracer(const DataLayout &layout) : layout_(layout) {}
-
-  ArgumentKey trace(Value *value) {
-    ArgumentKey key;
-    key.exact = 1;
-    key.portable = 1;
-    follow(value, key, 0);
-    return key;
-  }
-
-private:
-  static constexpr unsigned kMaxSteps = 16;
-
-  void step(ArgumentKey &key, StringRef what) {
-    key.exact = hash_combine(key.exact, what);
-    if (key.portable != hash_code(0))
-      key.portable = hash_combine(key.portable, what);
-    key.text += what;
-  }
-
-  /// The only store into a variable that is nothing but loaded and stored.
-  static Value *single_value(AllocaInst *variable) {
-    Value *value = nullptr;
-    for (User *user : variable->users()) {
-      if (isa<LoadInst>(user) || isa<DbgInfoIntrinsic>(user) || isa<LifetimeIntrinsic>(user))
-        continue;
-      auto *store = dyn_cast<StoreInst>(user);
-      if (!store || store->getPointerOperand() != variable || value)
-        return nullptr;
-      value = store->getValueOperand();
-    }
-    return value;
-  }
-
-  /// The base address in a descriptor: the pointer inserted at index 0 of the aggregate stored into it.
-  static Value *descriptor_base(AllocaInst *variable) {
-    Value *base = nullptr;
-    for (User *user : variable->users()) {
-      auto *store = dyn_cast<StoreInst>(user);
-      if (!store || store->getPointerOperand() != variable)
-        continue;
-      Value *aggregate = store->getValueOperand();
-      Value *found = nullptr;
-      while (auto *insert = dyn_cast<InsertValueInst>(aggregate)) {
-        if (insert->getNumIndices() == 1 && insert->getIndices()[0] == 0 && !found)
-          found = insert->getInsertedValueOperand();
-        aggregate = insert->getAggregateOperand();
-      }
-      if (!found || (base && base != found))
-        return nullptr;
-      base = found;
-    }
-    return base && base->getType()->isPointerTy() ? base : nullptr;
-  }
-
-  void leaf(Value *value, ArgumentKey &key, StringRef text, bool portable) {
-    key.exact = hash_combine(key.exact, value);
-    key.portable = portable && key.portable != hash_code(0) ? hash_combine(key.portable, text) : hash_code(0);
-    key.text += text;
-  }
-
-  void follow(Value *value, ArgumentKey &key, unsigned steps) {
-    if (steps > kMaxSteps)
-      return leaf(value, key, "?", false);
-    value = value->stripPointerCasts();
-    if (auto *cast = dyn_cast<CastInst>(value))
-      return follow(cast->getOperand(0), key, steps + 1);
-    if (auto *global = dyn_cast<GlobalValue>(value)) {
-      // Constants that a front end names itself differ between objects; what they hold does not matter here.
-      bool named = global->hasName() && !global->hasPrivateLinkage();
-      return leaf(value, key, named ? global->getName() : "&constant", named);
-    }
-    if (auto *constant = dyn_cast<ConstantInt>(value)) {
-      SmallString<24> digits;
-      constant->getValue().toString(digits, 10, true);
-      return leaf(value, key, digits, true);
-    }
-    if (isa<Constant>(value))
-      return leaf(value, key, "constant", false);
-    if (auto *argument = dyn_cast<Argument>(value))
-      return leaf(value, key, "$" + std::to_string(argument->getArgNo() + 1), false);
-    if (auto *variable = dyn_cast<AllocaInst>(value)) {
-      Value *inner = single_value(variable);
-      if (inner && isa<ConstantInt>(inner)) // flang passes constants by reference
-        return follow(inner, key, steps + 1);
-      if (Value *base = descriptor_base(variable)) {
-        step(key, "[]");
-        return follow(base, key, steps + 1);
-      }
-      return leaf(value, key, "local", false);
-    }
-    if (auto *load = dyn_cast<LoadInst>(value)) {
-      Value *address = load->getPointerOperand()->stripPointerCasts();
-      if (auto *variable = dyn_cast<AllocaInst>(address))
-        if (Value *inner = single_value(variable); inner && isa<Argument>(inner))
-          return follow(inner, key, steps + 1);
-      step(key, "*");
-      return follow(address, key, steps + 1);
-    }
-    if (auto *gep = dyn_cast<GEPOperator>(value)) {
-      APInt offset(64, 0);
-      if (!gep->accumulateConstantOffset(layout_, offset))
-        step(key, "[i]");
-      else if (!offset.isZero())
-        step(key, "+" + std::to_string(offset.getSExtValue()));
-      return follow(gep->getPointerOperand(), key, steps + 1);
-    }
-    leaf(value, key, "value", false);
-  }
-
-  const DataLayout &layout_;
 };
 
 class Finder {
@@ -184,6 +60,7 @@ public:
       if (!function.isDeclaration())
         find_events(function);
     number_sites();
+    find_snapshots();
     find_source_calls();
     find_doubts();
     return std::move(result_);
@@ -575,7 +452,7 @@ private:
     Features features;
     features.holder = call.getFunction();
     for (Value *argument : call.args())
-      features.arguments.push_back(ArgumentTracer(module_.getDataLayout()).trace(argument));
+      features.arguments.push_back(trace_argument(argument, module_.getDataLayout()));
     auto [loops, inserted] = loops_.try_emplace(features.holder);
     if (inserted)
       loops->second = std::make_unique<LoopInfo>(context_.dominators(*features.holder));
@@ -633,14 +510,11 @@ private:
   /// adjoint variables between): length of the longest common subsequence, in 64ths of the shorter list.
   static int argument_overlap(const Features &left, const Features &right) {
     bool same_function = left.holder == right.holder;
-    auto equal = [&](const ArgumentKey &a, const ArgumentKey &b) {
-      return same_function ? a.exact == b.exact : a.portable != hash_code(0) && a.portable == b.portable;
-    };
     size_t columns = right.arguments.size() + 1;
     std::vector<unsigned> length((left.arguments.size() + 1) * columns, 0);
     for (size_t i = 1; i <= left.arguments.size(); ++i)
       for (size_t j = 1; j < columns; ++j)
-        length[i * columns + j] = equal(left.arguments[i - 1], right.arguments[j - 1])
+        length[i * columns + j] = same_argument(left.arguments[i - 1], right.arguments[j - 1], same_function)
                                       ? length[(i - 1) * columns + j - 1] + 1
                                       : std::max(length[(i - 1) * columns + j], length[i * columns + j - 1]);
     size_t shorter = std::min(left.arguments.size(), right.arguments.size());
@@ -783,6 +657,7 @@ private:
       for (unsigned member : slots[i].members) {
         Call &call = result_.calls[member];
         call.ordinal = unsigned(ordinals[i]);
+        call.partner = partner_of(member, slots[i].members);
         if (call.flags & ADPROF_CALL_ROOT)
           continue;
         if (!has_forward && call.is_reverse() && procedure_role(call) != ADPROF_ROLE_BACKWARD)
@@ -793,10 +668,57 @@ private:
     }
   }
 
+  /// The call on the other side, of the same mode; one in the same function if there is one.
+  int partner_of(unsigned call, const std::vector<unsigned> &members) const {
+    int partner = -1;
+    for (unsigned other : members) {
+      const Call &left = result_.calls[call], &right = result_.calls[other];
+      bool same_mode = (left.kind == ADPROF_CALL_PRIMAL || left.kind == ADPROF_CALL_ADJOINT) ==
+                       (right.kind == ADPROF_CALL_PRIMAL || right.kind == ADPROF_CALL_ADJOINT);
+      if (left.is_reverse() == right.is_reverse() || !same_mode)
+        continue;
+      if (partner < 0 || features_[other].holder == features_[call].holder)
+        partner = int(other);
+    }
+    return partner;
+  }
+
   /// Role of the procedure (not of the region) that holds a call. The other half of a split pair may be in another object.
   adprof_procedure_role procedure_role(const Call &call) const {
     auto found = procedure_index_.find(outermost(call.call->getFunction()));
     return found == procedure_index_.end() ? ADPROF_ROLE_JOINT : result_.procedures[found->second].role;
+  }
+
+  // --- snapshots ----------------------------------------------------------------------------------------------------
+
+  void find_snapshots() {
+    result_.snapshots.resize(result_.calls.size());
+    std::vector<SnapshotRun> runs(result_.calls.size());
+    for (const FunctionEvents &events : result_.functions) {
+      if (events.procedure < 0)
+        continue;
+      SnapshotRunFinder finder(events, context_.dominators(*events.function));
+      for (const Event &event : events.events)
+        if (event.kind == EventKind::Site) {
+          StackRole role = result_.calls[event.call_index].is_reverse() ? StackRole::Pop : StackRole::Push;
+          runs[event.call_index] = finder.run_before(*event.call, role);
+        }
+    }
+    for (unsigned i = 0; i < runs.size(); ++i) {
+      const Call &call = result_.calls[i];
+      SnapshotRun &run = runs[i];
+      if ((call.kind != ADPROF_CALL_PRIMAL && call.kind != ADPROF_CALL_ADJOINT) || run.operations.empty() || call.partner < 0)
+        continue;
+      const SnapshotRun &other = runs[unsigned(call.partner)];
+      unsigned count = call.is_reverse() ? mirrored_operations(other, run, module_.getDataLayout())
+                                         : mirrored_operations(run, other, module_.getDataLayout());
+      size_t first = count ? run.operations.size() - count : 0;
+      result_.snapshots[i].begin = run.places[first];
+      if (call.kind == ADPROF_CALL_PRIMAL && count)
+        for (size_t j = first; j < run.operations.size(); ++j)
+          if (is_out_of_reach(*run.operations[j], *call.call))
+            result_.snapshots[i].kept.push_back(run.operations[j]);
+    }
   }
 
   // --- the primal's source ------------------------------------------------------------------------------------------

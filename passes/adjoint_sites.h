@@ -42,7 +42,8 @@ struct Call {
   std::string caller, callee;
   unsigned ordinal = 0;
   uint32_t flags = 0;
-  std::string signature; ///< of the actual arguments, see describe_arguments
+  std::string signature; ///< of the actual arguments, see argument_keys.h
+  int partner = -1;      ///< index of the call on the other side that the pass pairs it with
 
   bool is_reverse() const { return kind == ADPROF_CALL_ADJOINT || kind == ADPROF_CALL_BACKWARD; }
 };
@@ -63,6 +64,12 @@ struct Doubt {
   std::string text;
 };
 
+/// Where the snapshot of a call begins, and which pushes of it are the caller's own.
+struct Snapshot {
+  llvm::Instruction *begin = nullptr; ///< stands before the first push or pop; null where there is no such place
+  std::vector<llvm::CallBase *> kept;
+};
+
 /// What happens in one function that gets hooks.
 struct FunctionEvents {
   llvm::Function *function;
@@ -74,6 +81,7 @@ struct FunctionEvents {
 struct ModuleSites {
   std::vector<Procedure> procedures;
   std::vector<Call> calls;
+  std::vector<Snapshot> snapshots; ///< one per call
   std::vector<SourceCall> source_calls;
   std::vector<Doubt> doubts;
   std::vector<FunctionEvents> functions;

@@ -1,6 +1,7 @@
 #include "passes/insert_hooks.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/IR/CFG.h"
 #include "llvm/IR/DebugInfoMetadata.h"
@@ -63,9 +64,9 @@ constexpr char kGuardName[] = ADPROF_EXPANDED_STRING(ADPROF_ABI_GUARD);
 
 // --- one function -----------------------------------------------------------------------------------------------------
 
-/// The four sums of events.def.
+/// The four sums of events.def, and what of a snapshot is the caller's own.
 struct Accumulators {
-  AllocaInst *pushed = nullptr, *popped = nullptr, *high = nullptr, *low = nullptr;
+  AllocaInst *pushed = nullptr, *popped = nullptr, *high = nullptr, *low = nullptr, *kept = nullptr;
 };
 
 class FunctionRewriter {
@@ -79,6 +80,10 @@ public:
     find_dirty_points();
     Instruction *turn = turn_point(); // before the IR changes
     bool turn_dirty = turn && is_dirty_at(*turn);
+    for (const Event &event : events_.events)
+      if (event.kind == EventKind::Site)
+        for (CallBase *push : sites_.snapshots[event.call_index].kept)
+          kept_pushes_.insert(push);
     insert_entry();
     for (BasicBlock &block : function_)
       if (auto *ret = dyn_cast<ReturnInst>(block.getTerminator()))
@@ -87,6 +92,9 @@ public:
       at(turn, turn->getDebugLoc());
       call_hook(Hook::turn, {frame_}, turn_dirty);
     }
+    for (const Event &event : events_.events)
+      if (event.kind == EventKind::Site)
+        insert_snapshot_begin(event);
     for (const Event &event : events_.events)
       insert_event(event);
     for (ReturnInst *ret : returns_)
@@ -224,15 +232,20 @@ private:
     if (events_.has_stack_traffic()) {
       builder_.SetInsertPoint(&entry, point);
       for (auto [slot, name] : {std::pair{&sums_.pushed, "adprof.pushed"}, std::pair{&sums_.popped, "adprof.popped"},
-                                std::pair{&sums_.high, "adprof.high"}, std::pair{&sums_.low, "adprof.low"}})
-        *slot = builder_.CreateAlloca(builder_.getInt64Ty(), nullptr, name);
+                                std::pair{&sums_.high, "adprof.high"}, std::pair{&sums_.low, "adprof.low"},
+                                std::pair{&sums_.kept, "adprof.kept"}})
+        if (slot != &sums_.kept || !kept_pushes_.empty())
+          *slot = builder_.CreateAlloca(builder_.getInt64Ty(), nullptr, name);
     }
     while (isa<AllocaInst>(*point))
       ++point;
     builder_.SetInsertPoint(&entry, point);
     builder_.SetCurrentDebugLocation(function_location());
-    if (sums_.pushed)
+    if (sums_.pushed) {
       clear_sums();
+      if (sums_.kept)
+        store(constant(0), sums_.kept);
+    }
     frame_ = builder_.getInt32(0);
     if (events_.procedure >= 0)
       frame_ = builder_.CreateCall(declare_hook(module_, Hook::enter), {records_, builder_.getInt32(unsigned(events_.procedure))},
@@ -304,6 +317,14 @@ private:
     call_hook(Hook::binomial_next, {frame_}, dirty, {more, argument(call, 1)});
   }
 
+  void insert_snapshot_begin(const Event &event) {
+    Instruction *begin = sites_.snapshots[event.call_index].begin;
+    if (!begin)
+      return;
+    at(begin, begin->getDebugLoc());
+    call_hook(Hook::snapshot_begin, {records_, builder_.getInt32(event.call_index), frame_}, is_dirty_at(*begin));
+  }
+
   void insert_site(const Event &event, bool dirty) {
     const Call &site = sites_.calls[event.call_index];
     Value *number = builder_.getInt32(event.call_index);
@@ -318,9 +339,12 @@ private:
     case ADPROF_CALL_BACKWARD: hooks = {Hook::backward_begin, Hook::backward_end, false}; break;
     }
     SmallVector<Value *, 1> kept;
+    bool sums_kept = !sites_.snapshots[event.call_index].kept.empty();
     if (hooks.has_kept)
-      kept.push_back(constant(0));
+      kept.push_back(sums_kept ? load(sums_.kept) : constant(0));
     call_hook(hooks.begin, {records_, number, frame_}, dirty, kept);
+    if (sums_kept)
+      store(constant(0), sums_.kept);
     at(behind_call(*event.call), event.call->getDebugLoc());
     builder_.CreateCall(declare_hook(module_, hooks.end), {records_, number, frame_});
   }
@@ -343,6 +367,8 @@ private:
 
   void count(CallBase &call, const SizeExpression &expression, bool is_push) {
     Value *bits = size(call, expression);
+    if (kept_pushes_.count(&call))
+      store(builder_.CreateAdd(load(sums_.kept), bits), sums_.kept);
     AllocaInst *sum = is_push ? sums_.pushed : sums_.popped;
     Value *total = builder_.CreateAdd(load(sum), bits);
     store(total, sum);
@@ -437,6 +463,7 @@ private:
   Accumulators sums_;
   Value *frame_ = nullptr;
   SmallVector<ReturnInst *, 4> returns_;
+  DenseSet<const CallBase *> kept_pushes_;
   DenseMap<const Instruction *, unsigned> positions_;
   DenseMap<const BasicBlock *, SmallVector<const Event *, 8>> events_in_block_;
   DenseMap<const BasicBlock *, bool> dirty_in_, dirty_out_;

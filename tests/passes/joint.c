@@ -58,6 +58,7 @@ int main(void) {
 
 // TRACE: adjoint call 3 kind 2 flags 4 frame 0 push 0 pop 0 high 0 low 0
 // TRACE-NEXT: enter role 1
+// TRACE-NEXT:   snapshot call 0 kind 1 flags 0 frame 1 push 0 pop 0 high 0 low 0
 // TRACE-NEXT:   primal call 0 kind 1 flags 0 frame 1 push 192 pop 0 high 192 low 0 kept 0
 // TRACE-NEXT:   primal_end call 0
 // TRACE-NEXT:   turn frame 1 push 0 pop 0 high 0 low 0
@@ -65,6 +66,7 @@ int main(void) {
 // TRACE-NEXT:   enter role 1
 // TRACE-NEXT:     leave
 // TRACE-NEXT:   adjoint_end call 1
+// TRACE-NEXT:   snapshot call 2 kind 2 flags 0 frame 1 push 0 pop 0 high 0 low 0
 // TRACE-NEXT:   adjoint call 2 kind 2 flags 0 frame 1 push 0 pop 192 high 0 low -192
 // TRACE-NEXT:   enter role 1
 // TRACE-NEXT:     leave

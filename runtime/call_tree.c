@@ -462,7 +462,7 @@ void tree_call_forward(struct thread *thread, const struct adprof_call *call, ui
     /* The context is needed for the rate of writing only; it will be made anyway when the call is reversed. */
     uint32_t context = call->flags & ADPROF_CALL_UNPAIRED ? kNone : find_context(thread, frame->context, site, procedure);
     if (context != kNone) {
-      thread->contexts[context]->write_ticks += now - thread->snapshot.ticks;
+      thread->contexts[context]->write_ticks += session_elapsed(thread->snapshot.ticks, now);
       thread->contexts[context]->write_bits += distance(thread, thread->height_bits, thread->snapshot.height_bits);
     }
   }
@@ -484,7 +484,7 @@ void tree_return_forward(struct thread *thread, const struct adprof_call *call, 
   if (frame->pending == kNone)
     return;
   struct record *record = &thread->records[frame->pending];
-  record->ticks = now - frame->primal_begin_ticks;
+  record->ticks = session_elapsed(frame->primal_begin_ticks, now);
   record->end_bits = thread->height_bits;
   if (frame->phase == kForward && thread->height_bits > frame->high_bits)
     frame->high_bits = thread->height_bits;
@@ -612,7 +612,7 @@ void tree_call_reverse(struct thread *thread, const struct adprof_call *call, ui
   if (found != kNone)
     thread->records[found].reversed = 1;
   if (thread->snapshot.call == call && found != kNone && call->kind == ADPROF_CALL_ADJOINT) {
-    context->read_ticks += now - thread->snapshot.ticks;
+    context->read_ticks += session_elapsed(thread->snapshot.ticks, now);
     context->read_bits += distance(thread, thread->snapshot.height_bits, thread->height_bits);
   }
   thread->snapshot.call = NULL;

@@ -35,6 +35,15 @@ static inline uint64_t session_ticks(void) {
 /** Ticks per millisecond: how often resident memory is read at most. */
 extern uint64_t session_sample_ticks;
 
+/** Ticks of an interval between two hooks in which nothing runs. */
+extern uint64_t session_interval_ticks;
+
+/** Ticks between two stamps taken in two hooks, without the stamps' own cost. */
+static inline uint64_t session_elapsed(uint64_t begin, uint64_t end) {
+  uint64_t elapsed = end - begin;
+  return elapsed > session_interval_ticks ? elapsed - session_interval_ticks : 0;
+}
+
 /** Resident bytes of the process now, from the kernel; 0 where it does not tell. A system call: a microsecond or two. */
 uint64_t session_resident_bytes(void);
 

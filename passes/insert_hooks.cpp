@@ -603,7 +603,7 @@ public:
     records_->setInitializer(ConstantStruct::get(
         module_type_,
         {number32(ADPROF_ABI_VERSION), number32(procedures.size()), number32(calls.size()), number32(0),
-         table(procedures, "adprof.procedures"), table(calls, "adprof.calls"), numbers(calls.size(), "adprof.site_ids"),
+         table(procedures, "adprof.procedures"), table(calls, "adprof.calls"), numbers(2 * calls.size(), "adprof.site_ids"),
          numbers(procedures.size(), "adprof.procedure_ids"), text_global, number64(content.size()), null}));
     add_registration("adprof.register", "__adprof_register", true);
     add_registration("adprof.unregister", "__adprof_unregister", false);

@@ -1,0 +1,2 @@
+adprof_test(placement_json_test SOURCES placement_json_test.cpp LIBRARIES adprof_placement)
+adprof_test(model_peak_test SOURCES model_peak_test.cpp LIBRARIES adprof_model)

@@ -40,6 +40,9 @@ struct Features {
   std::vector<ArgumentKey> arguments;
   unsigned loop_depth = 0;
   int64_t action = 0; ///< arm of a binomial loop, 0 outside
+  bool is_conditional = false;
+  std::optional<int64_t> pushed_control;                ///< what the arm of a forward call tells the backward sweep
+  std::optional<std::pair<int64_t, bool>> guard;        ///< a reverse call runs if a control is (true) or is not (false) this
 };
 
 /// One call of the source, with all its appearances in generated code.
@@ -458,7 +461,88 @@ private:
       loops->second = std::make_unique<LoopInfo>(context_.dominators(*features.holder));
     features.loop_depth = loops->second->getLoopDepth(call.getParent());
     features.action = binomial_action(call);
+    features.is_conditional = is_conditional(*call.getParent());
+    features.pushed_control = pushed_control(call);
+    features.guard = guard_of(*call.getParent());
     return features;
+  }
+
+  bool is_conditional(BasicBlock &block) {
+    DominatorTree &dominators = context_.dominators(*block.getParent());
+    return any_of(*block.getParent(), [&](BasicBlock &other) {
+      return isa<ReturnInst>(other.getTerminator()) && dominators.isReachableFromEntry(&other) && !dominators.dominates(&block, &other);
+    });
+  }
+
+  /// The constant that the arm of a conditional pushes behind a forward call: pushControl1b(1).
+  std::optional<int64_t> pushed_control(CallBase &call) {
+    constexpr unsigned kMaxBlocks = 8;
+    BasicBlock::iterator point = std::next(call.getIterator());
+    BasicBlock *block = call.getParent();
+    for (unsigned i = 0; i < kMaxBlocks && block; ++i) {
+      for (; point != block->end(); ++point) {
+        auto *push = dyn_cast<CallBase>(&*point);
+        Function *callee = push ? called_function(*push) : nullptr;
+        const StackOperation *operation = callee ? context_.dialect.stack_operation(callee->getName()) : nullptr;
+        if (!operation || operation->role != StackRole::Push || push->arg_empty() || !is_control(callee->getName()))
+          continue;
+        return constant_argument(push->getArgOperand(0));
+      }
+      block = block->getSingleSuccessor();
+      if (block)
+        point = block->begin();
+    }
+    return std::nullopt;
+  }
+
+  static bool is_control(StringRef ir_name) {
+    std::string base = StringRef(parse_ir_name(ir_name).base).lower();
+    return StringRef(base).starts_with("pushcontrol") || base == "pushinteger4" || base == "pushbit";
+  }
+
+  /// A constant, by value or (Fortran) by the address of a variable that holds nothing else.
+  static std::optional<int64_t> constant_argument(Value *value) {
+    if (auto *constant = dyn_cast<ConstantInt>(value))
+      return constant->getSExtValue();
+    if (auto *global = dyn_cast<GlobalVariable>(value); global && global->isConstant() && global->hasInitializer())
+      if (auto *constant = dyn_cast<ConstantInt>(global->getInitializer()))
+        return constant->getSExtValue();
+    std::optional<int64_t> result;
+    if (!isa<AllocaInst>(value))
+      return result;
+    for (User *user : value->users()) {
+      auto *store = dyn_cast<StoreInst>(user);
+      if (!store)
+        continue;
+      auto *constant = dyn_cast<ConstantInt>(store->getValueOperand());
+      if (!constant || result)
+        return std::nullopt;
+      result = constant->getSExtValue();
+    }
+    return result;
+  }
+
+  /// The innermost comparison of a variable with a constant that a block depends on.
+  std::optional<std::pair<int64_t, bool>> guard_of(BasicBlock &block) {
+    DominatorTree &dominators = context_.dominators(*block.getParent());
+    for (DomTreeNode *node = dominators.getNode(&block); node; node = node->getIDom()) {
+      BasicBlock *from = node->getBlock();
+      auto leads_here = [&](BasicBlock *to) { return dominators.dominates(BasicBlockEdge(from, to), &block); };
+      if (auto *branch = dyn_cast<SwitchInst>(from->getTerminator())) {
+        for (auto &arm : branch->cases())
+          if (leads_here(arm.getCaseSuccessor()))
+            return std::pair{arm.getCaseValue()->getSExtValue(), true};
+      } else if (auto *conditional = dyn_cast<BranchInst>(from->getTerminator()); conditional && conditional->isConditional()) {
+        auto *comparison = dyn_cast<ICmpInst>(conditional->getCondition());
+        if (!comparison || !comparison->isEquality() || !isa<LoadInst>(comparison->getOperand(0)))
+          continue;
+        auto *constant = dyn_cast<ConstantInt>(comparison->getOperand(1));
+        for (unsigned side : {0u, 1u})
+          if (constant && leads_here(conditional->getSuccessor(side)))
+            return std::pair{constant->getSExtValue(), (comparison->getPredicate() == ICmpInst::ICMP_EQ) == (side == 0)};
+      }
+    }
+    return std::nullopt;
   }
 
   static std::string describe(const Features &features) {
@@ -526,22 +610,65 @@ private:
     return 1 + argument_overlap(left, right) + (left.loop_depth == right.loop_depth ? 16 : 0);
   }
 
-  /// Merges a further list of calls into the slots found so far; what fits nowhere becomes a slot of its own, between its neighbours.
-  static void merge(std::vector<SourceSlot> &slots, const std::vector<unsigned> &list, const PairScore &score) {
+  /// Of a forward with a reverse call: the arms they stand in must not contradict each other.
+  static int mirrored_likeness(const Features &forward, const Features &reverse) {
+    int score = likeness(forward, reverse) + 32;
+    if (forward.pushed_control && reverse.guard && forward.is_conditional && reverse.is_conditional)
+      score += (*forward.pushed_control == reverse.guard->first) == reverse.guard->second ? 31 : -31;
+    return score;
+  }
+
+  /// Merges a further list into the slots found so far; what fits nowhere becomes a slot of its own, between its neighbours.
+  static void merge(std::vector<SourceSlot> &slots, std::vector<SourceSlot> list, const PairScore &score) {
     std::vector<int> pairs = align(unsigned(slots.size()), unsigned(list.size()), score);
     std::vector<SourceSlot> merged;
     size_t next = 0;
     for (size_t i = 0; i < slots.size(); ++i) {
       if (pairs[i] >= 0)
         while (next < size_t(pairs[i]))
-          merged.push_back({{list[next++]}});
+          merged.push_back(std::move(list[next++]));
       merged.push_back(std::move(slots[i]));
-      if (pairs[i] >= 0)
-        merged.back().members.push_back(list[next++]);
+      if (pairs[i] >= 0) {
+        append_range(merged.back().members, list[next].members);
+        ++next;
+      }
     }
     while (next < list.size())
-      merged.push_back({{list[next++]}});
+      merged.push_back(std::move(list[next++]));
     slots = std::move(merged);
+  }
+
+  /// Both arms of one conditional, and nothing else, lead to the two calls.
+  bool in_opposite_arms(const CallBase &left, const CallBase &right) {
+    if (left.getFunction() != right.getFunction())
+      return false;
+    DominatorTree &dominators = context_.dominators(*const_cast<Function *>(left.getFunction()));
+    DomTreeNode *a = dominators.getNode(left.getParent()), *b = dominators.getNode(right.getParent());
+    return a && b && a != b && a->getIDom() && a->getIDom() == b->getIDom() &&
+           is_contained(successors(a->getIDom()->getBlock()), left.getParent()) &&
+           is_contained(successors(a->getIDom()->getBlock()), right.getParent());
+  }
+
+  /// One list in order, as slots: a call in split mode in one arm and in joint mode in the other is one call whose mode is
+  /// chosen at run time.
+  std::vector<SourceSlot> slots_of(const std::vector<unsigned> &list) {
+    std::vector<SourceSlot> slots;
+    for (unsigned i : list) {
+      if (!slots.empty() && slots.back().members.size() == 1) {
+        unsigned before = slots.back().members.front();
+        if (is_split(before) != is_split(i) && in_opposite_arms(*result_.calls[before].call, *result_.calls[i].call) &&
+            argument_overlap(features_[before], features_[i]) == 64) {
+          slots.back().members.push_back(i);
+          continue;
+        }
+      }
+      slots.push_back({{i}});
+    }
+    return slots;
+  }
+
+  bool is_split(unsigned call) const {
+    return result_.calls[call].kind == ADPROF_CALL_FORWARD || result_.calls[call].kind == ADPROF_CALL_BACKWARD;
   }
 
   void number_sites() {
@@ -598,40 +725,83 @@ private:
   }
 
   void number_group(const std::vector<unsigned> &calls, const std::vector<Features> &primal_calls) {
-    // Lists by role of the call and arm of a binomial loop: in each, a call of the source stands at most once. Reverse lists
-    // are read backwards. The order of merging decides what is aligned with what: forward calls of all arms, then reverse calls.
-    auto is_split = [&](unsigned i) { return result_.calls[i].kind == ADPROF_CALL_FORWARD || result_.calls[i].kind == ADPROF_CALL_BACKWARD; };
     // Ordinary code calls one adjoint after the other in the order of its own text.
     auto runs_backwards = [&](unsigned i) { return result_.calls[i].is_reverse() && !(result_.calls[i].flags & ADPROF_CALL_ROOT); };
-    std::vector<SourceSlot> slots;
-    std::map<std::pair<int, int>, std::vector<unsigned>> lists; // (0 forward | 1 reverse, list) -> calls
-    auto list_of = [&](unsigned i) {
-      // Calls outside the loop and in its first turn (5) together are a whole sweep.
-      int64_t action = features_[i].action;
-      int arm = action == 0 || action == 5 ? 0 : int(action);
-      // f_b beside f_fwd and f_bwd: separate sweeps of the same source.
+    // f_b beside f_fwd and f_bwd: sweeps of the same source that have nothing to do with each other.
+    auto of_split_caller = [&](unsigned i) {
       auto procedure = procedure_index_.find(outermost(features_[i].holder));
-      bool split_caller = procedure != procedure_index_.end() && result_.procedures[procedure->second].role != ADPROF_ROLE_JOINT;
-      return std::make_pair(runs_backwards(i) ? 1 : 0, arm + (split_caller ? 1000 : 0));
+      return procedure != procedure_index_.end() && result_.procedures[procedure->second].role != ADPROF_ROLE_JOINT;
     };
+    // Lists by direction, caller and arm of a binomial loop: in each, a call of the source stands once. Reverse lists are
+    // read backwards. Calls outside the loop and in its first turn (action 5) together are a whole sweep.
+    std::map<std::tuple<bool, bool, int64_t>, std::vector<unsigned>> lists;
     for (unsigned i : calls)
-      lists[list_of(i)].push_back(i);
+      lists[{runs_backwards(i), of_split_caller(i), features_[i].action == 5 ? 0 : features_[i].action}].push_back(i);
+    std::vector<SourceSlot> slots;
     for (auto &[key, list] : lists) {
-      bool is_reverse = key.first == 1;
-      if (is_reverse)
+      if (std::get<0>(key))
         std::reverse(list.begin(), list.end());
-      merge(slots, list, [&, &list = list](unsigned slot, unsigned element) {
+      std::vector<SourceSlot> further = slots_of(list);
+      merge(slots, further, [&](unsigned slot, unsigned element) {
         int best = -1;
-        for (unsigned member : slots[slot].members) {
-          bool complementary = runs_backwards(member) != is_reverse;
-          if (complementary && is_split(member) != is_split(list[element]))
-            return -1;
-          best = std::max(best, likeness(features_[member], features_[list[element]]));
-        }
-        return best;
+        bool has_rivals = false; // complementary calls of the same sweeps, all of the other mode
+        bool fits = false;
+        for (unsigned right : further[element].members)
+          for (unsigned left : slots[slot].members) {
+            bool complementary = runs_backwards(left) != runs_backwards(right);
+            if (complementary && of_split_caller(left) == of_split_caller(right)) {
+              has_rivals = true;
+              fits |= is_split(left) == is_split(right);
+            }
+            best = std::max(best, complementary ? mirrored_likeness(features_[left], features_[right])
+                                                : likeness(features_[left], features_[right]) + 32);
+          }
+        return has_rivals && !fits ? -1 : best;
       });
     }
+    join_crossing_arms(slots);
     assign_ordinals(slots, primal_calls);
+  }
+
+  /// The arms of a conditional need not stand in mirrored order in the backward sweep. Calls that order left over on either
+  /// side are joined if arguments and controls agree, and pairs are exchanged if that agrees better.
+  void join_crossing_arms(std::vector<SourceSlot> &slots) {
+    auto side = [&](const SourceSlot &slot, bool reverse) {
+      int found = -1;
+      for (unsigned member : slot.members)
+        if (result_.calls[member].is_reverse() == reverse && !(result_.calls[member].flags & ADPROF_CALL_ROOT))
+          found = found < 0 ? int(member) : -2;
+      return found;
+    };
+    auto score = [&](int forward, int reverse) {
+      const Features &left = features_[unsigned(forward)], &right = features_[unsigned(reverse)];
+      return is_split(unsigned(forward)) == is_split(unsigned(reverse)) && left.is_conditional && right.is_conditional
+                 ? mirrored_likeness(left, right)
+                 : -1;
+    };
+    constexpr int kFullAgreement = 1 + 64 + 16 + 32; // all arguments and the loop depth, controls not against it
+    for (size_t i = 0; i < slots.size(); ++i)
+      for (size_t j = 0; j < slots.size(); ++j) {
+        if (i == j)
+          continue;
+        int forward_i = side(slots[i], false), reverse_i = side(slots[i], true);
+        int forward_j = side(slots[j], false), reverse_j = side(slots[j], true);
+        if (forward_i >= 0 && reverse_i == -1 && forward_j == -1 && reverse_j >= 0 &&
+            score(forward_i, reverse_j) >= kFullAgreement) {
+          slots[i].members.push_back(unsigned(reverse_j));
+          slots.erase(slots.begin() + long(j));
+          i = size_t(-1); // start again
+          break;
+        }
+        if (j > i && forward_i >= 0 && reverse_i >= 0 && forward_j >= 0 && reverse_j >= 0) {
+          int now = score(forward_i, reverse_i) + score(forward_j, reverse_j);
+          int crossed_i = score(forward_i, reverse_j), crossed_j = score(forward_j, reverse_i);
+          if (crossed_i >= 0 && crossed_j >= 0 && crossed_i + crossed_j > now) {
+            std::replace(slots[i].members.begin(), slots[i].members.end(), unsigned(reverse_i), unsigned(reverse_j));
+            std::replace(slots[j].members.begin(), slots[j].members.end(), unsigned(reverse_j), unsigned(reverse_i));
+          }
+        }
+      }
   }
 
   void assign_ordinals(const std::vector<SourceSlot> &slots, const std::vector<Features> &primal_calls) {

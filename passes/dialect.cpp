@@ -201,7 +201,8 @@ Dialect Dialect::builtin() {
   dialect.add_operation("adbinomial_init", StackRole::BinomialInit);
   dialect.add_operation("adbinomial_next", StackRole::BinomialNext);
   for (StringRef name : {"adbinomial_resize", "adbinomial_setstep", "adstack_getcurrentstacksize", "adstack_showpeaksize",
-                         "adstack_showtotaltraffic", "adstack_showstacksize", "adstack_showstack"})
+                         "adstack_showtotaltraffic", "adstack_getpeaksize", "adstack_getprocesspeaksize",
+                         "adstack_gettotaltraffic", "adstack_getprocesstotaltraffic", "adbinomial_action", "adstack_showstacksize", "adstack_showstack"})
     dialect.add_operation(name, StackRole::Ignore);
   return dialect;
 }

@@ -1,2 +1,3 @@
 adprof_test(placement_json_test SOURCES placement_json_test.cpp LIBRARIES adprof_placement)
 adprof_test(model_peak_test SOURCES model_peak_test.cpp LIBRARIES adprof_model)
+adprof_test(from_profile_test SOURCES from_profile_test.cpp LIBRARIES adprof_model)

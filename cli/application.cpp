@@ -64,6 +64,34 @@ Error unknown_argument(const CLI::App &verb) {
           "one argument too many; see `adprof " + verb.get_name() + " --help`"};
 }
 
+/// Moves the program and its arguments from the end of `arguments` to `program`: they begin at the first word that is neither an
+/// option of `verb` nor the value of one, or behind "--". CLI11's own prefix_command takes "--" and slips in options for programs.
+void split_program(const CLI::App &verb, std::vector<std::string> &arguments, std::vector<std::string> &program) {
+  auto takes_value = [&](const std::string &name) {
+    const CLI::Option *option = verb.get_option_no_throw(name);
+    return option && option->get_items_expected_max() > 0;
+  };
+  size_t i = 1;
+  for (; i < arguments.size() && arguments[i].starts_with("-") && arguments[i] != "--"; ++i) {
+    const std::string &word = arguments[i];
+    bool value_follows = false;
+    if (word.starts_with("--"))
+      value_follows = word.find('=') == std::string::npos && takes_value(word);
+    else
+      for (size_t c = 1; c < word.size(); ++c) // -vo FILE, -oFILE
+        if (takes_value(std::string("-") + word[c])) {
+          value_follows = c + 1 == word.size();
+          break;
+        }
+    i += value_follows;
+  }
+  i = std::min(i, arguments.size());
+  program.assign(arguments.begin() + static_cast<std::ptrdiff_t>(i), arguments.end());
+  arguments.resize(i);
+  if (!program.empty() && program[0] == "--")
+    program.erase(program.begin());
+}
+
 int fail(const Error &error, const std::string &verb, Io &io) {
   print_error(error, verb, io);
   return exit_code(error.kind);
@@ -86,7 +114,7 @@ int run_parsed(std::vector<std::string> arguments, Io &io, std::string &verb_nam
   // `adprof help`, `adprof help VERB`
   if (!arguments.empty() && arguments[0] == "help") {
     arguments.erase(arguments.begin());
-    arguments.resize(std::min<size_t>(arguments.size(), 1));
+    arguments.resize(!arguments.empty() && arguments[0] != "help");
     arguments.push_back("--help");
   }
   if (arguments.empty()) {
@@ -101,10 +129,15 @@ int run_parsed(std::vector<std::string> arguments, Io &io, std::string &verb_nam
                   "", io);
     }
     verb_name = arguments[0];
+    if (const CLI::App *verb = app.get_subcommand(verb_name); verb->get_prefix_command())
+      split_program(*verb, arguments, io.program);
   }
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend()); // CLI11 takes them from the back
     app.parse(reversed);
+    for (const CLI::App *verb : app.get_subcommands())
+      if (verb->remaining_size() > 0)
+        return fail(unknown_argument(*verb), verb_name, io); // prefix_command lets them pass
   } catch (const CLI::ExtrasError &) {
     const CLI::App &at = app.get_subcommands().empty() ? app : *app.get_subcommands().front();
     return fail(unknown_argument(at), verb_name, io);

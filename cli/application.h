@@ -33,6 +33,7 @@ struct Io {
   bool talk_is_terminal = false;
   bool colour = true;            ///< false with NO_COLOR or TERM=dumb
   int width = 80;                ///< columns of the terminal, 80 where there is none
+  std::vector<std::string> program = {}; ///< of a verb with prefix_command: the program to run and its arguments
   bool colour_out() const { return out_is_terminal && colour; }
 };
 

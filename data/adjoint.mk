@@ -18,7 +18,7 @@ WORK := $(BUILD)/generated
 REFAD := $(PYTHON) $(ROOT)/scripts/refad
 GENERATOR := $(wildcard $(ROOT)/scripts/refad/*.py)
 INCLUDES := -I$(SRC) -I$(WORK) -I$(ADSTACK) -I$(ROOT)
-HEADERS := $(wildcard $(SRC)/*.h)
+HEADERS := $(wildcard $(SRC)/*.h) $(ROOT)/data/driver.h
 OBJECTS := $(patsubst %.c,$(WORK)/%.o,$(SOURCES) $(HAND_WRITTEN) main.c) $(WORK)/$(NAME)_b.o $(WORK)/$(NAME)_d.o
 ifdef ADSTACK_LIBRARY
 STACK := $(ADSTACK_LIBRARY)
@@ -50,7 +50,7 @@ $(WORK)/$(NAME)_b.c: $(addprefix $(SRC)/,$(SOURCES)) $(HEADERS) $(GENERATOR) $(W
 $(WORK)/$(NAME)_d.c: $(addprefix $(SRC)/,$(SOURCES)) $(HEADERS) $(GENERATOR) $(WORK)/compiler
 	$(REFAD) -d -head "$(HEAD)" $(REFAD_FLAGS) $(DEFINES) -o $(NAME) -O $(WORK) $(addprefix $(SRC)/,$(SOURCES))
 
-$(WORK)/main.o: $(WORK)/$(NAME)_b.c $(WORK)/$(NAME)_d.c
+$(patsubst %.c,$(WORK)/%.o,main.c $(HAND_WRITTEN)): $(WORK)/$(NAME)_b.c $(WORK)/$(NAME)_d.c
 
 $(WORK)/%.o: $(SRC)/%.c $(HEADERS) $(WORK)/compiler
 	$(CC) $(CFLAGS) $(DEFINES) $(INCLUDES) -c $< -o $@

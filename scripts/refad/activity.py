@@ -52,11 +52,10 @@ class ActivityAnalysis:
         self.varied_in[head] = set(independents)
         self.useful_out[head] = set(dependents)
         self._propagate()
-        for wanted, side in ((independents, "independent"), (dependents, "dependent")):
-            for location in wanted:
-                if location not in self.active[head]:
-                    other = "dependent" if side == "independent" else "independent"
-                    fail(head, f"no {other} is connected with the {side} '{'.'.join(location)}'")
+        for wanted, side, other in ((independents, "independent", "dependent"), (dependents, "dependent", "independent")):
+            for root in sorted({location[0] for location in wanted}):
+                if not any(location[0] == root and location in self.active[head] for location in wanted):
+                    fail(head, f"no {other} is connected with the {side} '{root}'")
 
     def _dependence(self, proc):
         """Edges among a procedure's own locations, and which outputs depend on which inputs."""

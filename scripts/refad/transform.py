@@ -82,7 +82,8 @@ class Transformer:
                     star = "*" if kind != "tangent" else ""
                     params.append(f"{C_TYPES[p.type.kind]} {star}{adjoint}")
                 else:
-                    params.append(self._without_const(self._declare(p.decl, adjoint)))
+                    spelled = self._declare(p.decl, adjoint)
+                    params.append(spelled if kind == "tangent" else self._without_const(spelled))
         active_result = (proc.name,) in self.activity.active[proc.name]
         result = "void"
         if kind == "forward_split" and proc.result_kind:

@@ -11,6 +11,10 @@ CASES = {
     "shallow_water": (["--nx", "20", "--ny", "16", "--steps", "9", "--observe-every", "4"],
                       ['', '-defaultnocheckpoint', '-nocheckpoint "halo advance bottom_drag step"',
                        '-defaultnocheckpoint -checkpoint "step tendencies upwind"']),
+    "crop": (["--seasons", "2", "--days", "60"],
+             ['', '-defaultnocheckpoint', '-nocheckpoint "day plant soil record_plant record_soil"']),
+    "ocean": (["--nx", "12", "--ny", "10", "--nz", "5", "--steps", "3"],
+              ['', '-defaultnocheckpoint', '-nocheckpoint "step dynamics momentum advect solve_surface"']),
 }
 
 

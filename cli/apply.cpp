@@ -67,7 +67,7 @@ Result<int> apply_directives(const ApplyOptions &options, const std::vector<feed
       return std::unexpected(written.error());
   io.talk << (options.in_place ? "patched " : "the patch changes ") << patch->files.size() << " files: " << added
           << " directives added, " << removed << " removed, " << patch->already << " sites had theirs\n";
-  io.talk << "next: " << (options.in_place ? "" : "apply it with `patch -p1` in the source root, ")
+  io.talk << "next: " << (options.in_place || patch->files.empty() ? "" : "apply it with `patch -p1` in the source root, ")
           << "run the AD tool, rebuild, `adprof run -o new.json ...`, `adprof verify --placement " << options.placement
           << " new.json`\n";
   return kDone;

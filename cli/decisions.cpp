@@ -7,6 +7,7 @@
 #include "optimizer/profile/file.h"
 #include "optimizer/profile/json.h"
 #include "optimizer/profile/match_sites.h"
+#include "optimizer/profile/summary.h"
 
 namespace adprof::cli {
 namespace {
@@ -48,6 +49,18 @@ std::vector<feedback::Decision> decisions_of(const placement::PlacementFile &pla
     decisions.push_back(std::move(decision));
   }
   return decisions;
+}
+
+Measured measured_of(const profile::Profile &profile) {
+  Measured measured;
+  for (std::uint32_t p = 0; p < profile.processes.size(); ++p) {
+    const std::int64_t tape = profile::counted_peak_bytes(profile, p);
+    measured.tape_bytes = std::max(measured.tape_bytes, tape);
+    measured.process_bytes = std::max(measured.process_bytes, tape + profile.processes[p].resident_other_bytes);
+  }
+  if (!profile.processes.empty())
+    measured.time_ns = profile::summarize(profile).adjoint_ns / static_cast<double>(profile.processes.size());
+  return measured;
 }
 
 Result<void> require_match(const placement::PlacementFile &placement, const profile::Profile &profile, double least_share,

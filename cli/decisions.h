@@ -18,6 +18,14 @@ Result<placement::PlacementFile> load_placement(const std::string &path);
 /// newer than the placement.
 std::vector<feedback::Decision> decisions_of(const placement::PlacementFile &placement, const profile::Profile *profile);
 
+/// What a budget and a prediction are compared with.
+struct Measured {
+  std::int64_t tape_bytes = 0;    ///< AD stack of the largest process, its threads together
+  std::int64_t process_bytes = 0; ///< with what else was resident
+  double time_ns = 0;             ///< inside adjoint roots, mean over processes, as the model counts
+};
+Measured measured_of(const profile::Profile &profile);
+
 /// Refuses (kInfeasible) when less than `least_share` of the profile's time is in sites that the placement knows; says what is
 /// missing and new to `io.talk` whenever anything is. `profile_name` and `placement_name` are for the message.
 Result<void> require_match(const placement::PlacementFile &placement, const profile::Profile &profile, double least_share,

@@ -1,28 +1,15 @@
 #include "optimizer/profile/match_sites.h"
 
+#include "optimizer/profile/summary.h"
+
 #include <algorithm>
 #include <set>
 
 namespace adprof::profile {
 
-std::vector<double> own_times(const Profile &profile) {
-  std::vector<double> own(profile.contexts.size(), 0), by_site(profile.sites.size(), 0);
-  for (std::size_t c = 0; c < profile.contexts.size(); ++c) {
-    const Context &context = profile.contexts[c];
-    const double all = context.primal_ns + context.snapshot_write_ns + context.snapshot_read_ns + context.forward_ns +
-                       context.backward_ns;
-    own[c] += all;
-    if (context.parent != kNoIndex)
-      own[context.parent] -= all;
-  }
-  for (std::size_t c = 0; c < profile.contexts.size(); ++c)
-    by_site[profile.contexts[c].site] += std::max(0.0, own[c]);
-  return by_site;
-}
-
 SiteMatch match_sites(const std::vector<std::string> &known_names, const Profile &profile) {
   const std::set<std::string> known(known_names.begin(), known_names.end());
-  const std::vector<double> times = own_times(profile);
+  const std::vector<SiteTotals> totals = site_totals(profile);
   double all = 0, matched = 0;
   std::size_t count = 0, matched_count = 0;
   std::set<std::string> present;
@@ -32,16 +19,16 @@ SiteMatch match_sites(const std::vector<std::string> &known_names, const Profile
       continue;
     const std::string name = profile.sites[s].name();
     present.insert(name);
-    all += times[s];
+    all += totals[s].own_ns;
     ++count;
     if (known.contains(name)) {
-      matched += times[s];
+      matched += totals[s].own_ns;
       ++matched_count;
     } else {
       added.push_back(s);
     }
   }
-  std::ranges::stable_sort(added, [&](std::size_t a, std::size_t b) { return times[a] > times[b]; });
+  std::ranges::stable_sort(added, [&](std::size_t a, std::size_t b) { return totals[a].own_ns > totals[b].own_ns; });
   SiteMatch match;
   match.share = all > 0 ? matched / all : count > 0 ? static_cast<double>(matched_count) / static_cast<double>(count) : 1;
   for (const std::size_t s : added)

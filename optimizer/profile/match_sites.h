@@ -15,10 +15,6 @@ struct SiteMatch {
   std::vector<std::string> added;   ///< sites of the profile whose name isn't known, the one with most time first
 };
 
-/// ns spent in each site of the profile: its recomputation and snapshots, and its own forward and backward sweeps, those of
-/// nested sites taken off. Parallel to profile.sites.
-std::vector<double> own_times(const Profile &profile);
-
 /// Roots are not compared: they are no decisions. Where no time was measured, shares count sites.
 SiteMatch match_sites(const std::vector<std::string> &known_names, const Profile &profile);
 

@@ -4,8 +4,9 @@
 #include <bit>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
+#include <iomanip>
 #include <optional>
+#include <sstream>
 
 namespace adprof::verify {
 namespace {
@@ -167,9 +168,29 @@ Result<GradientDifference> compare_gradients(const Gradient &a, const Gradient &
       result.largest_absolute = std::max(result.largest_absolute, difference);
       if (size > 0)
         result.largest_relative = std::max(result.largest_relative, difference / size);
+    } else {
+      ++result.non_finite_different;
     }
   }
   return result;
+}
+
+bool within(const GradientDifference &difference, double tolerance) {
+  return difference.equal() ||
+         (tolerance > 0 && difference.non_finite_different == 0 && difference.largest_relative <= tolerance);
+}
+
+std::string describe(const GradientDifference &d) {
+  std::ostringstream text;
+  if (d.equal())
+    text << "all " << d.count << " values bitwise equal";
+  else
+    text << d.different << " of " << d.count << " values differ, the first is number " << d.first_different + 1
+         << std::setprecision(17) << " (" << d.first_a << " and " << d.first_b << ")" << std::setprecision(3)
+         << "; largest difference " << d.largest_absolute << ", relative " << d.largest_relative;
+  if (d.non_finite_a + d.non_finite_b > 0)
+    text << "; not finite: " << d.non_finite_a << " and " << d.non_finite_b;
+  return text.str();
 }
 
 } // namespace adprof::verify

@@ -32,10 +32,17 @@ struct GradientDifference {
   double largest_absolute = 0;    ///< over finite pairs
   double largest_relative = 0;    ///< |a - b| / max(|a|, |b|), over finite pairs
   std::size_t non_finite_a = 0, non_finite_b = 0;
+  std::size_t non_finite_different = 0; ///< of `different`: pairs with a value that is not finite
   bool equal() const { return different == 0; }
 };
 
 /// kInfeasible when the numbers of values differ.
 Result<GradientDifference> compare_gradients(const Gradient &a, const Gradient &b);
+
+/// Accepted when no relative difference is larger than `tolerance`; with 0, when every bit is the same.
+bool within(const GradientDifference &difference, double tolerance);
+
+/// "all 1024 values bitwise equal", or how many differ, and by how much.
+std::string describe(const GradientDifference &difference);
 
 } // namespace adprof::verify

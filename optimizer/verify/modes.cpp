@@ -1,18 +1,24 @@
 #include "optimizer/verify/modes.h"
 
-#include "optimizer/profile/match_sites.h"
+#include "optimizer/profile/summary.h"
 
 #include <map>
 
 namespace adprof::verify {
+namespace {
+
+SiteMode seen(const profile::SiteTotals &totals) {
+  SiteMode mode;
+  mode.invocations_on = totals.invocations_on;
+  mode.invocations_off = totals.invocations_off;
+  mode.time_ns = totals.own_ns;
+  return mode;
+}
+
+} // namespace
 
 std::vector<SiteMode> compare_modes(const std::vector<AskedMode> &asked, const profile::Profile &profile) {
-  const std::vector<double> times = profile::own_times(profile);
-  std::vector<SiteMode> seen(profile.sites.size());
-  for (const profile::Context &context : profile.contexts) {
-    seen[context.site].invocations_on += context.invocations_on;
-    seen[context.site].invocations_off += context.invocations_off;
-  }
+  const std::vector<profile::SiteTotals> totals = profile::site_totals(profile);
   std::map<std::string, std::size_t> by_name;
   for (std::size_t s = 0; s < profile.sites.size(); ++s)
     if (!profile.sites[s].root)
@@ -22,8 +28,7 @@ std::vector<SiteMode> compare_modes(const std::vector<AskedMode> &asked, const p
   for (const AskedMode &one : asked) {
     SiteMode mode;
     if (const auto found = by_name.find(one.name); found != by_name.end()) {
-      mode = seen[found->second];
-      mode.time_ns = times[found->second];
+      mode = seen(totals[found->second]);
       const std::int64_t as_asked = one.on ? mode.invocations_on : mode.invocations_off;
       const std::int64_t other = one.on ? mode.invocations_off : mode.invocations_on;
       mode.verdict = as_asked > 0 && other > 0 ? ModeVerdict::kMixed
@@ -42,9 +47,8 @@ std::vector<SiteMode> compare_modes(const std::vector<AskedMode> &asked, const p
   for (std::size_t s = 0; s < profile.sites.size(); ++s) {
     const std::string name = profile.sites[s].name();
     if (const auto left = by_name.find(name); left != by_name.end() && left->second == s) {
-      SiteMode mode = seen[s];
+      SiteMode mode = seen(totals[s]);
       mode.name = name;
-      mode.time_ns = times[s];
       mode.verdict = ModeVerdict::kNew;
       modes.push_back(std::move(mode));
     }

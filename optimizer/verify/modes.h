@@ -29,7 +29,7 @@ struct SiteMode {
   std::string name;
   bool asked_on = true, switchable = true;
   std::int64_t invocations_on = 0, invocations_off = 0;
-  double time_ns = 0; ///< own time in this profile (match_sites.h)
+  double time_ns = 0; ///< own time in this profile (profile/summary.h)
   ModeVerdict verdict = ModeVerdict::kAsAsked;
 };
 

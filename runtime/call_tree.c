@@ -12,6 +12,9 @@ enum {
   kLongestWalk = 1 << 16,      /* records looked at for one reverse call */
 };
 
+/* Actions of a binomial schedule that matter here. */
+enum { kAdvance = 4, kTurn = 6 };
+
 static const struct expected kNothingExpected = {.procedure = kNone, .site = ADPROF_ENTRY_NO_SITE, .context = kNone, .record = kNone};
 
 static struct frame *top_frame(struct thread *thread) { return &thread->frames[thread->frame_count - 1]; }
@@ -445,7 +448,7 @@ void tree_call_forward(struct thread *thread, const struct adprof_call *call, ui
                        uint64_t now) {
   int is_forward = call->kind == ADPROF_CALL_FORWARD;
   struct frame *frame = top_frame(thread);
-  if (frame->in_binomial && frame->action == 4 && !is_forward) {
+  if (frame->in_binomial && frame->action == kAdvance && !is_forward) {
     thread->counters.advance_calls++;
     frame->pending = kNone;
     return;
@@ -528,10 +531,11 @@ static struct match find_record(const struct thread *thread, const struct frame 
   return match;
 }
 
-static void count_match(struct counters *counters, const struct match *match, const struct adprof_call *call) {
+/* `alone`: nobody expects a primal call, be it sliced away or the turn of a binomial loop. */
+static void count_match(struct counters *counters, const struct match *match, int alone) {
   counters->reverse_calls++;
   if (match->record == kNone)
-    (*(call->flags & ADPROF_CALL_SLICED ? &counters->unmatched_sliced : &counters->unmatched_unexplained))++;
+    (*(alone ? &counters->unmatched_sliced : &counters->unmatched_unexplained))++;
   else if (match->candidates == 1)
     counters->matched_unique++;
   else
@@ -558,7 +562,9 @@ void tree_call_reverse(struct thread *thread, const struct adprof_call *call, ui
         close_block(thread);
     frame = top_frame(thread);
     found = match.record;
-    count_match(&thread->counters, &match, call);
+    /* Entered by a call that the pass did not see (a procedure argument): its primal was not seen either. */
+    if (found != kNone || site != ADPROF_ENTRY_NO_SITE)
+      count_match(&thread->counters, &match, call->flags & ADPROF_CALL_SLICED || (frame->in_binomial && frame->action == kTurn));
   }
   if (!frame->in_binomial)
     turn_backward(frame);

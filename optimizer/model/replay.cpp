@@ -149,7 +149,7 @@ Replay replay(const CallTree &tree, const Placement &placement, std::int64_t eve
   for (const Process &process : tree.processes) {
     Bits sum = 0;
     for (std::uint32_t root : process.roots) {
-      Machine machine(tree, placement, std::max<std::int64_t>(1, (event_limit - result.events) / threads_left--));
+      Machine machine(tree, placement, std::max<std::int64_t>(1, (event_limit - result.events) / std::max<std::int64_t>(1, threads_left--)));
       machine.run(root);
       sum += machine.peak;
       result.events += machine.events;

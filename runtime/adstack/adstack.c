@@ -209,7 +209,7 @@ static void go_to(struct region *r, struct link place) {
 /* Pops what lies in more than one segment. */
 static COLD void pop_across(struct region *r, char *x, int64_t bytes, const char *call) {
   int64_t wanted = bytes;
-  for (;;) {
+  while (r->base) {
     int64_t here = r->top - r->floor < bytes ? r->top - r->floor : bytes;
     r->top -= here;
     bytes -= here;

@@ -27,9 +27,10 @@ static double *new_array(size_t n) {
     return a;
 }
 
+/* Processor time: machines are shared. */
 static double now_s(void) {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1.0e-9 * (double)t.tv_nsec;
 }
 

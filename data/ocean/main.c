@@ -1,4 +1,4 @@
-/* Driver: twin experiment. Surface temperature and height of a run with other initial temperature and wind are the
+/* Driver: twin experiment. Surface temperature and pressure of a run with other initial temperature and wind are the
  * observations; the gradient is d cost / d (t0, wind).
  *
  *   adjoint [--nx N] [--ny N] [--nz N] [--steps N] [--gradient FILE] [--check] */
@@ -7,13 +7,13 @@
 #include "ocean_b.h"
 #include "ocean_d.h"
 
-enum { kVolumes = 10, kSurfaces = 4 };
+enum { kFields = 13 };
 
-static struct grid grid = {.nx = 50, .ny = 42, .nz = 36, .steps = 12, .dx = 2.0e4, .dy = 2.0e4, .dz = 50.0, .dt = 900.0,
-                           .gravity = 9.81, .coriolis = 1.0e-4, .viscosity = 2000.0, .diffusivity = 500.0, .drag = 2.0e-3,
-                           .background_mixing = 1.0e-3, .restoring = 1.0e-6, .solver_tolerance = 1.0e-13};
+static struct grid grid = {.nx = 26, .ny = 22, .nz = 36, .steps = 20, .dx = 500.0, .dy = 500.0, .dz = 100.0, .dt = 40.0,
+                           .gravity = 9.81, .coriolis = 1.0e-4, .viscosity = 50.0, .diffusivity = 20.0, .drag = 2.0e-3,
+                           .background_mixing = 1.0, .restoring = 1.0e-5, .wave_speed = 50.0, .solver_tolerance = 1.0e-13};
 static struct ocean ocean, other; /* other: its adjoint or tangent */
-static double *seen_t, *seen_eta, *salinity;
+static double *seen_t, *seen_q, *salinity;
 static size_t cells, volume;
 
 static void new_ocean(struct ocean *o) {
@@ -21,14 +21,14 @@ static void new_ocean(struct ocean *o) {
     o->ny = grid.ny;
     o->nz = grid.nz;
     double **fields = &o->u;
-    for (int k = 0; k < kVolumes + kSurfaces; ++k) {
-        fields[k] = new_array(k < kVolumes ? volume : cells);
+    for (int k = 0; k < kFields; ++k) {
+        fields[k] = new_array(volume);
     }
 }
 
 static void free_ocean(struct ocean *o) {
     double **fields = &o->u;
-    for (int k = 0; k < kVolumes + kSurfaces; ++k) {
+    for (int k = 0; k < kFields; ++k) {
         free(fields[k]);
     }
 }
@@ -52,8 +52,8 @@ static void initial_state(double warmth, double strength, double *x) {
 
 static void clear(void) {
     double **fields = &ocean.u;
-    for (int k = 0; k < kVolumes + kSurfaces; ++k) {
-        memset(fields[k], 0, (k < kVolumes ? volume : cells) * sizeof(double));
+    for (int k = 0; k < kFields; ++k) {
+        memset(fields[k], 0, volume * sizeof(double));
     }
     memcpy(ocean.s, salinity, volume * sizeof(double));
 }
@@ -61,24 +61,24 @@ static void clear(void) {
 static double cost(const double *x) {
     double value = 0.0;
     clear();
-    simulate(&grid, &ocean, x, x + volume, seen_t, seen_eta, &value);
+    simulate(&grid, &ocean, x, x + volume, seen_t, seen_q, &value);
     return value;
 }
 
 static double tangent(const double *x, const double *d) {
     double value = 0.0, change = 0.0, **fields = &other.u;
     clear();
-    for (int k = 0; k < kVolumes + kSurfaces; ++k) {
-        memset(fields[k], 0, (k < kVolumes ? volume : cells) * sizeof(double));
+    for (int k = 0; k < kFields; ++k) {
+        memset(fields[k], 0, volume * sizeof(double));
     }
-    simulate_d(&grid, &ocean, &other, x, d, x + volume, d + volume, seen_t, seen_eta, &value, &change);
+    simulate_d(&grid, &ocean, &other, x, d, x + volume, d + volume, seen_t, seen_q, &value, &change);
     return change;
 }
 
 static void adjoint(const double *x, double *gradient) {
     double value = 0.0, seed = 1.0;
     clear();
-    simulate_b(&grid, &ocean, &other, x, gradient, x + volume, gradient + volume, seen_t, seen_eta, &value, &seed);
+    simulate_b(&grid, &ocean, &other, x, gradient, x + volume, gradient + volume, seen_t, seen_q, &value, &seed);
 }
 
 int main(int argc, char **argv) {
@@ -103,20 +103,20 @@ int main(int argc, char **argv) {
     new_ocean(&ocean);
     new_ocean(&other);
     seen_t = new_array(cells);
-    seen_eta = new_array(cells);
+    seen_q = new_array(cells);
     salinity = new_array(volume);
     double *x = new_array(volume + cells);
     initial_state(2.0, 0.15, x);
     cost(x); /* the truth */
     memcpy(seen_t, ocean.t, cells * sizeof(double));
-    memcpy(seen_eta, ocean.eta, cells * sizeof(double));
+    memcpy(seen_q, ocean.q, cells * sizeof(double));
     initial_state(1.0, 0.1, x);
     struct problem problem = {"ocean", volume + cells, x, 0, cost, tangent, adjoint};
     int status = drive(&problem, gradient_file, check);
     free_ocean(&ocean);
     free_ocean(&other);
     free(seen_t);
-    free(seen_eta);
+    free(seen_q);
     free(salinity);
     free(x);
     return status;

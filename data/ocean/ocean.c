@@ -127,51 +127,54 @@ void surface_flux(const struct grid *g, double t[CELLS]) {
     }
 }
 
-/* --- free surface --- */
+/* --- dynamic pressure --- */
 
-void vertical_mean(const struct grid *g, const struct ocean *o, double mean_u[CELLS], double mean_v[CELLS]) {
-    zero(g, mean_u);
-    zero(g, mean_v);
-    for (int k = 0; k < g->nz; ++k) {
-        for (int j = 0; j < g->ny; ++j) {
-            for (int i = 0; i < g->nx; ++i) {
-                mean_u[AT(i, j)] += (o->u[k * g->ny * g->nx + AT(i, j)] + g->dt * o->du[k * g->ny * g->nx + AT(i, j)]) / g->nz;
-                mean_v[AT(i, j)] += (o->v[k * g->ny * g->nx + AT(i, j)] + g->dt * o->dv[k * g->ny * g->nx + AT(i, j)]) / g->nz;
+/* What the pressure must undo: divergence of the velocity that the other terms would give. */
+void divergence(const struct grid *g, const struct ocean *o, int k, double rhs[CELLS]) {
+    double c2 = g->wave_speed * g->wave_speed, across, along, up;
+    for (int j = 1; j < g->ny - 1; ++j) {
+        for (int i = 1; i < g->nx - 1; ++i) {
+            across = (o->u[k * g->ny * g->nx + AT(i + 1, j)] - o->u[k * g->ny * g->nx + AT(i - 1, j)] +
+                      g->dt * (o->du[k * g->ny * g->nx + AT(i + 1, j)] - o->du[k * g->ny * g->nx + AT(i - 1, j)])) / (2.0 * g->dx);
+            along = (o->v[k * g->ny * g->nx + AT(i, j + 1)] - o->v[k * g->ny * g->nx + AT(i, j - 1)] +
+                     g->dt * (o->dv[k * g->ny * g->nx + AT(i, j + 1)] - o->dv[k * g->ny * g->nx + AT(i, j - 1)])) / (2.0 * g->dy);
+            up = o->w[k * g->ny * g->nx + AT(i, j)] / g->dz;
+            if (k < g->nz - 1) {
+                up = up - o->w[(k + 1) * g->ny * g->nx + AT(i, j)] / g->dz;
             }
+            rhs[AT(i, j)] = o->q[k * g->ny * g->nx + AT(i, j)] - c2 * g->dt * (across + along + up);
         }
     }
-    halo(g, mean_u);
-    halo(g, mean_v);
-    wall(g, mean_v);
 }
 
-void surface_divergence(const struct grid *g, struct ocean *o) {
+void dynamic_gradient(const struct grid *g, const double q[CELLS], double du[CELLS], double dv[CELLS]) {
     for (int j = 1; j < g->ny - 1; ++j) {
         for (int i = 1; i < g->nx - 1; ++i) {
-            o->rhs[AT(i, j)] = o->eta[AT(i, j)] -
-                               g->dt * g->nz * g->dz *
-                                   ((o->mean_u[AT(i + 1, j)] - o->mean_u[AT(i - 1, j)]) / (2.0 * g->dx) +
-                                    (o->mean_v[AT(i, j + 1)] - o->mean_v[AT(i, j - 1)]) / (2.0 * g->dy));
+            du[AT(i, j)] -= (q[AT(i + 1, j)] - q[AT(i - 1, j)]) / (2.0 * g->dx);
+            dv[AT(i, j)] -= (q[AT(i, j + 1)] - q[AT(i, j - 1)]) / (2.0 * g->dy);
         }
     }
 }
 
-void surface_gradient(const struct grid *g, const double eta[CELLS], double du[CELLS], double dv[CELLS]) {
+void lift(const struct grid *g, const double above[CELLS], const double q[CELLS], double w[CELLS]) {
     for (int j = 1; j < g->ny - 1; ++j) {
         for (int i = 1; i < g->nx - 1; ++i) {
-            du[AT(i, j)] -= g->gravity * (eta[AT(i + 1, j)] - eta[AT(i - 1, j)]) / (2.0 * g->dx);
-            dv[AT(i, j)] -= g->gravity * (eta[AT(i, j + 1)] - eta[AT(i, j - 1)]) / (2.0 * g->dy);
+            w[AT(i, j)] -= g->dt * (above[AT(i, j)] - q[AT(i, j)]) / g->dz;
         }
     }
 }
 
-void barotropic(const struct grid *g, struct ocean *o) {
-    vertical_mean(g, o, o->mean_u, o->mean_v);
-    surface_divergence(g, o);
-    solve_surface(g, o->rhs, o->eta);
-    halo(g, o->eta);
+void dynamic_pressure(const struct grid *g, struct ocean *o) {
     for (int k = 0; k < g->nz; ++k) {
-        surface_gradient(g, o->eta, LEVEL(o->du, k), LEVEL(o->dv, k));
+        divergence(g, o, k, LEVEL(o->rhs, k));
+    }
+    solve_pressure(g, o->rhs, o->q);
+    for (int k = 0; k < g->nz; ++k) {
+        halo(g, LEVEL(o->q, k));
+        dynamic_gradient(g, LEVEL(o->q, k), LEVEL(o->du, k), LEVEL(o->dv, k));
+    }
+    for (int k = 1; k < g->nz; ++k) {
+        lift(g, LEVEL(o->q, k - 1), LEVEL(o->q, k), LEVEL(o->w, k));
     }
 }
 
@@ -204,7 +207,7 @@ void dynamics(const struct grid *g, struct ocean *o, const double wind[CELLS]) {
     }
     wind_stress(g, wind, LEVEL(o->du, 0));
     bottom_drag(g, LEVEL(o->u, g->nz - 1), LEVEL(o->v, g->nz - 1), LEVEL(o->du, g->nz - 1), LEVEL(o->dv, g->nz - 1));
-    barotropic(g, o);
+    dynamic_pressure(g, o);
     for (int k = 0; k < g->nz; ++k) {
         update(g, LEVEL(o->u, k), LEVEL(o->du, k));
         update(g, LEVEL(o->v, k), LEVEL(o->dv, k));
@@ -225,26 +228,29 @@ void tracer(const struct grid *g, const struct ocean *o, double f[g->nz * CELLS]
 }
 
 /* More mixing where shear wins over stratification. */
-double mixing_rate(const struct grid *g, double shear, double stratification) {
+double mixing_rate(double background, double shear, double stratification) {
     double richardson = stratification / (shear + 1.0e-4);
-    return g->background_mixing * (1.0 + 20.0 / sqrt(1.0 + richardson * richardson));
+    double damping = 1.0 / (1.0 + richardson * richardson);
+    double energy = sqrt(damping * (shear + 1.0e-4));
+    double length = energy / (energy + 0.1 * damping + 0.01);
+    return background * (1.0 + 20.0 * length * damping + 5.0 * energy);
 }
 
-/* Implicit mixing of temperature and salinity, column by column (Thomas algorithm). */
-void vertical_mixing(const struct grid *g, struct ocean *o) {
-    double rate[g->nz], upper[g->nz], below, shear, stability, pivot, flux;
+/* Implicit mixing of one tracer, column by column (Thomas algorithm). */
+void mix(const struct grid *g, const struct ocean *o, double f[g->nz * CELLS], double efficiency) {
+    double rate[g->nz], upper[g->nz], below, across, along, stability, flux, pivot;
     for (int j = 1; j < g->ny - 1; ++j) {
         for (int i = 1; i < g->nx - 1; ++i) {
             for (int k = 0; k < g->nz - 1; ++k) {
-                shear = o->u[k * g->ny * g->nx + AT(i, j)] - o->u[(k + 1) * g->ny * g->nx + AT(i, j)];
+                across = o->u[k * g->ny * g->nx + AT(i, j)] - o->u[(k + 1) * g->ny * g->nx + AT(i, j)];
+                along = o->v[k * g->ny * g->nx + AT(i, j)] - o->v[(k + 1) * g->ny * g->nx + AT(i, j)];
                 stability = o->rho[(k + 1) * g->ny * g->nx + AT(i, j)] - o->rho[k * g->ny * g->nx + AT(i, j)];
-                flux = mixing_rate(g, shear * shear, 0.01 * stability);
+                flux = mixing_rate(g->background_mixing, across * across + along * along, 0.01 * efficiency * stability);
                 rate[k] = g->dt * flux / (g->dz * g->dz);
             }
             pivot = 1.0 + rate[0];
             upper[0] = rate[0] / pivot;
-            o->t[AT(i, j)] = o->t[AT(i, j)] / pivot;
-            o->s[AT(i, j)] = o->s[AT(i, j)] / pivot;
+            f[AT(i, j)] = f[AT(i, j)] / pivot;
             for (int k = 1; k < g->nz; ++k) {
                 below = 0.0;
                 if (k < g->nz - 1) {
@@ -252,17 +258,20 @@ void vertical_mixing(const struct grid *g, struct ocean *o) {
                 }
                 pivot = 1.0 + below + rate[k - 1] * (1.0 - upper[k - 1]);
                 upper[k] = below / pivot;
-                o->t[k * g->ny * g->nx + AT(i, j)] =
-                    (o->t[k * g->ny * g->nx + AT(i, j)] + rate[k - 1] * o->t[(k - 1) * g->ny * g->nx + AT(i, j)]) / pivot;
-                o->s[k * g->ny * g->nx + AT(i, j)] =
-                    (o->s[k * g->ny * g->nx + AT(i, j)] + rate[k - 1] * o->s[(k - 1) * g->ny * g->nx + AT(i, j)]) / pivot;
+                f[k * g->ny * g->nx + AT(i, j)] =
+                    (f[k * g->ny * g->nx + AT(i, j)] + rate[k - 1] * f[(k - 1) * g->ny * g->nx + AT(i, j)]) / pivot;
             }
             for (int k = g->nz - 2; k >= 0; --k) {
-                o->t[k * g->ny * g->nx + AT(i, j)] += upper[k] * o->t[(k + 1) * g->ny * g->nx + AT(i, j)];
-                o->s[k * g->ny * g->nx + AT(i, j)] += upper[k] * o->s[(k + 1) * g->ny * g->nx + AT(i, j)];
+                f[k * g->ny * g->nx + AT(i, j)] += upper[k] * f[(k + 1) * g->ny * g->nx + AT(i, j)];
             }
         }
     }
+}
+
+/* Salt goes through interfaces more easily than heat. */
+void vertical_mixing(const struct grid *g, struct ocean *o) {
+    mix(g, o, o->t, 1.0);
+    mix(g, o, o->s, 0.7);
 }
 
 void thermodynamics(const struct grid *g, struct ocean *o) {
@@ -296,6 +305,9 @@ void start(const struct grid *g, struct ocean *o, const double t0[g->nz * CELLS]
     for (int k = 0; k < g->nz; ++k) {
         zero(g, LEVEL(o->u, k));
         zero(g, LEVEL(o->v, k));
+        zero(g, LEVEL(o->w, k));
+        zero(g, LEVEL(o->q, k));
+        zero(g, LEVEL(o->rhs, k));
         zero(g, LEVEL(o->t, k));
         for (int j = 1; j < g->ny - 1; ++j) {
             for (int i = 1; i < g->nx - 1; ++i) {
@@ -304,16 +316,14 @@ void start(const struct grid *g, struct ocean *o, const double t0[g->nz * CELLS]
         }
         halo(g, LEVEL(o->t, k));
     }
-    zero(g, o->eta);
-    zero(g, o->rhs);
 }
 
 void simulate(const struct grid *g, struct ocean *o, const double t0[g->nz * CELLS], const double wind[CELLS],
-              const double seen_t[CELLS], const double seen_eta[CELLS], double *cost) {
+              const double seen_t[CELLS], const double seen_q[CELLS], double *cost) {
     start(g, o, t0);
     for (int n = 0; n < g->steps; ++n) {
         step(g, o, wind);
     }
     *cost = misfit(g, LEVEL(o->t, 0), seen_t);
-    *cost += 1.0e4 * misfit(g, o->eta, seen_eta);
+    *cost += misfit(g, LEVEL(o->q, 0), seen_q);
 }

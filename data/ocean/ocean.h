@@ -1,5 +1,5 @@
-/* A small ocean model: temperature, salinity and velocity on levels, an implicit free surface, vertical mixing. Periodic in x,
- * walls in y, one halo cell on each side of every level. */
+/* A small ocean model: temperature, salinity and velocity on levels, a three-dimensional solve for the dynamic pressure, vertical
+ * mixing. Periodic in x, walls in y, one halo cell on each side of every level. */
 #ifndef OCEAN_H
 #define OCEAN_H
 
@@ -7,11 +7,11 @@ struct grid {
     int nx, ny, nz; /* halo included in nx and ny */
     int steps;
     double dx, dy, dz, dt;
-    double gravity, coriolis, viscosity, diffusivity, drag, background_mixing, restoring, filter;
+    double gravity, coriolis, viscosity, diffusivity, drag, background_mixing, restoring, wave_speed;
     double solver_tolerance;
 };
 
-/* Fields are levels of ny * nx cells, the surface first. The adjoint uses a second one of the same type. */
+/* Fields are levels of ny * nx cells, the surface first; w stands at the upper face of a level; q is the dynamic pressure. The adjoint uses a second one of the same type. */
 struct ocean {
     int nx, ny, nz;
     double *u;    /* [nz * ny * nx] */
@@ -20,14 +20,13 @@ struct ocean {
     double *s;    /* [nz * ny * nx] */
     double *rho;  /* [nz * ny * nx] */
     double *p;    /* [nz * ny * nx] */
+    double *w;    /* [nz * ny * nx] */
+    double *q;    /* [nz * ny * nx] */
+    double *rhs;  /* [nz * ny * nx] */
     double *du;   /* [nz * ny * nx] */
     double *dv;   /* [nz * ny * nx] */
     double *dt;   /* [nz * ny * nx] */
     double *ds;   /* [nz * ny * nx] */
-    double *eta;  /* [ny * nx] */
-    double *rhs;  /* [ny * nx] */
-    double *mean_u; /* [ny * nx] */
-    double *mean_v; /* [ny * nx] */
 };
 
 #define CELLS (g->ny * g->nx)
@@ -52,29 +51,30 @@ void wind_stress(const struct grid *g, const double wind[CELLS], double du[CELLS
 void bottom_drag(const struct grid *g, const double u[CELLS], const double v[CELLS], double du[CELLS], double dv[CELLS]);
 void surface_flux(const struct grid *g, double t[CELLS]);
 
-/* free surface */
-void vertical_mean(const struct grid *g, const struct ocean *o, double mean_u[CELLS], double mean_v[CELLS]);
-void surface_divergence(const struct grid *g, struct ocean *o);
-void surface_gradient(const struct grid *g, const double eta[CELLS], double du[CELLS], double dv[CELLS]);
-void barotropic(const struct grid *g, struct ocean *o);
-/* (1 - g H dt^2 Laplace) eta = rhs. No source for the generator: adjoint and tangent are written by hand in solver.c. */
-void solve_surface(const struct grid *g, const double rhs[CELLS], double eta[CELLS]);
+/* dynamic pressure */
+void divergence(const struct grid *g, const struct ocean *o, int k, double rhs[CELLS]);
+void dynamic_gradient(const struct grid *g, const double q[CELLS], double du[CELLS], double dv[CELLS]);
+void lift(const struct grid *g, const double above[CELLS], const double q[CELLS], double w[CELLS]);
+void dynamic_pressure(const struct grid *g, struct ocean *o);
+/* (1 - c^2 dt^2 Laplace) q = rhs. No source for the generator: adjoint and tangent are written by hand in solver.c. */
+void solve_pressure(const struct grid *g, const double rhs[g->nz * CELLS], double q[g->nz * CELLS]);
 
 /* components */
 void equation_of_state(const struct grid *g, struct ocean *o);
 void momentum(const struct grid *g, struct ocean *o, int k);
 void dynamics(const struct grid *g, struct ocean *o, const double wind[CELLS]);
 void tracer(const struct grid *g, const struct ocean *o, double f[g->nz * CELLS], double df[g->nz * CELLS]);
-double mixing_rate(const struct grid *g, double shear, double stratification);
+double mixing_rate(double background, double shear, double stratification);
+void mix(const struct grid *g, const struct ocean *o, double f[g->nz * CELLS], double efficiency);
 void vertical_mixing(const struct grid *g, struct ocean *o);
 void thermodynamics(const struct grid *g, struct ocean *o);
 void step(const struct grid *g, struct ocean *o, const double wind[CELLS]);
 double misfit(const struct grid *g, const double f[CELLS], const double seen[CELLS]);
 void start(const struct grid *g, struct ocean *o, const double t0[g->nz * CELLS]);
 
-/* The head: from the initial temperature and the wind to a misfit of surface temperature and surface height. The salinity of
+/* The head: from the initial temperature and the wind to a misfit of surface temperature and surface pressure. The salinity of
  * the start is whatever o->s holds. */
 void simulate(const struct grid *g, struct ocean *o, const double t0[g->nz * CELLS], const double wind[CELLS],
-              const double seen_t[CELLS], const double seen_eta[CELLS], double *cost);
+              const double seen_t[CELLS], const double seen_q[CELLS], double *cost);
 
 #endif

@@ -14,7 +14,7 @@ CASES = {
     "crop": (["--seasons", "2", "--days", "60"],
              ['', '-defaultnocheckpoint', '-nocheckpoint "day plant soil record_plant record_soil"']),
     "ocean": (["--nx", "12", "--ny", "10", "--nz", "5", "--steps", "3"],
-              ['', '-defaultnocheckpoint', '-nocheckpoint "step dynamics momentum advect solve_surface"']),
+              ['', '-defaultnocheckpoint', '-nocheckpoint "step dynamics momentum advect solve_pressure"']),
 }
 
 

@@ -50,7 +50,8 @@ static bool parse_itanium(StringRef ir_name, SourceName &name) {
   if (!ir_name.starts_with("_Z"))
     return false;
   ItaniumPartialDemangler demangler;
-  if (demangler.partialDemangle(ir_name.str().c_str()) || !demangler.isFunction())
+  std::string mangled = ir_name.str(); // what the demangler parsed refers to it
+  if (demangler.partialDemangle(mangled.c_str()) || !demangler.isFunction())
     return false;
   auto take = [](char *text) {
     std::string result = text ? text : "";

@@ -5,7 +5,7 @@ import lit.formats
 config.name = "adprof pass, LLVM " + config.adprof_llvm_version
 config.test_format = lit.formats.ShTest(True)
 config.suffixes = [".ll", ".c", ".cpp", ".f90", ".f"]
-config.excludes = ["Inputs", "trace_hooks.c", "test_stack.c"]
+config.excludes = ["Inputs", "trace_hooks.c", "test_stack.c", "dialect_test.cpp"]
 config.test_source_root = config.adprof_source_root + "/tests/passes"
 config.test_exec_root = config.adprof_binary_root + "/tests/passes/lit"
 
@@ -26,6 +26,7 @@ config.substitutions += [
     ("%flang-adprof", f"{flang} -fpass-plugin={plugin}"),
     ("%flang-ir", f"{flang} -S -emit-llvm -o -"),
     ("%flang", flang),
+    ("%doctor", config.adprof_command + " doctor"),
     ("%trace", config.adprof_trace_library),
     ("%filecheck", llvm + "/FileCheck"),
     ("%llvm", llvm),

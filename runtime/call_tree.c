@@ -462,12 +462,8 @@ void tree_call_forward(struct thread *thread, const struct adprof_call *call, ui
   frame = top_frame(thread);
   frame->pending = number;
   if (thread->snapshot.call == call && !is_forward) {
-    /* The context is needed for the rate of writing only; it will be made anyway when the call is reversed. */
-    uint32_t context = call->flags & ADPROF_CALL_UNPAIRED ? kNone : find_context(thread, frame->context, site, procedure);
-    if (context != kNone) {
-      thread->contexts[context]->write_ticks += session_elapsed(thread->snapshot.ticks, now);
-      thread->contexts[context]->write_bits += distance(thread, thread->height_bits, thread->snapshot.height_bits);
-    }
+    thread->records[number].write_ticks = session_elapsed(thread->snapshot.ticks, now);
+    thread->records[number].write_bits = distance(thread, thread->height_bits, thread->snapshot.height_bits);
   }
   thread->snapshot.call = NULL;
   if (is_forward) {
@@ -497,8 +493,8 @@ void tree_return_forward(struct thread *thread, const struct adprof_call *call, 
 
 /* How a reverse call found its record. */
 struct match {
-  uint32_t record; /* kNone */
-  uint32_t candidates, candidates_of_site;
+  uint32_t record;          /* kNone */
+  uint8_t of_site, of_others; /* were there candidates of the call's own site, and of other sites? */
 };
 
 static struct match find_record(const struct thread *thread, const struct frame *frame, const struct adprof_call *call, uint32_t site,
@@ -513,18 +509,23 @@ static struct match find_record(const struct thread *thread, const struct frame 
       break;
     if (record->procedure != procedure || record->is_forward != is_forward || (is_forward && record->end_bits != height))
       continue;
-    /* The oldest one above the height, else the newest one at it. */
-    match.candidates++;
-    if (best == kNone || record->end_bits > height)
-      best = i;
+    /* The oldest one above the height, else the newest one at it. Of one site there is nothing to choose: the latest invocation is
+     * reversed first. */
+    int above = record->end_bits > height;
     if (record->site == site) {
-      match.candidates_of_site++;
-      if (best_of_site == kNone || record->end_bits > height)
+      match.of_site = 1;
+      if (best_of_site == kNone || above)
         best_of_site = i;
+      if (!above)
+        break;
+    } else {
+      match.of_others = 1;
+      if (best == kNone || above)
+        best = i;
     }
   }
   /* A call that the pass knows to have no primal must not take the record of another site. */
-  if (match.candidates_of_site)
+  if (match.of_site)
     match.record = best_of_site;
   else if (!(call->flags & ADPROF_CALL_SLICED))
     match.record = best;
@@ -536,10 +537,10 @@ static void count_match(struct counters *counters, const struct match *match, in
   counters->reverse_calls++;
   if (match->record == kNone)
     (*(alone ? &counters->unmatched_sliced : &counters->unmatched_unexplained))++;
-  else if (match->candidates == 1)
-    counters->matched_unique++;
+  else if (match->of_site)
+    (*(match->of_others ? &counters->matched_static : &counters->matched_unique))++;
   else
-    (*(match->candidates_of_site == 1 ? &counters->matched_static : &counters->matched_latest))++;
+    counters->matched_latest++;
 }
 
 void tree_call_reverse(struct thread *thread, const struct adprof_call *call, uint32_t site, uint32_t procedure, uint64_t now) {
@@ -610,6 +611,8 @@ void tree_call_reverse(struct thread *thread, const struct adprof_call *call, ui
       thread->records[found].reversed = 1;
       context->primal_calls++;
       context->primal_ticks += thread->records[found].ticks;
+      context->write_ticks += thread->records[found].write_ticks;
+      context->write_bits += thread->records[found].write_bits;
       context->kept_total_bits += child.kept_bits;
       add_range(&context->snapshot_total_bits, &context->snapshot_least_bits, &context->snapshot_largest_bits,
                 child.end_bits - child.start_bits - child.kept_bits);

@@ -33,6 +33,7 @@ struct record {
   uint64_t end_bits;    /* forward: where the callee's tape ends; primal: equal to height_bits */
   uint64_t kept_bits;
   uint64_t ticks; /* of the primal run, or of the forward sweep */
+  uint64_t write_ticks, write_bits; /* of the pushes that were timed before the call */
 };
 
 /** What a begin hook knows and the callee's `enter` takes over. */

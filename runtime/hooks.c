@@ -12,7 +12,10 @@
 static _Thread_local struct thread *self __attribute__((tls_model("initial-exec")));
 static struct thread *all_threads;
 
-enum { kSampleHooks = 64 }; /* every so many hooks one is timed */
+enum {
+  kSampleHooks = 64,     /* every so many hooks one is timed */
+  kLongestSample = 4096, /* ticks: longer is an interrupt, not a hook */
+};
 
 /* Threads that have ended leave their state to those that start later: programs that start a thread per task have one state per thread
  * that runs at a time. */
@@ -97,7 +100,8 @@ static inline void end(struct thread *thread, uint64_t now, int may_sample) {
   if (may_sample && now - thread->last_sample_ticks > session_sample_ticks)
     sample(thread, now);
   if (thread->counters.hook_calls % kSampleHooks == kSampleHooks / 2) {
-    thread->sampled_hook_ticks += session_ticks() - now;
+    uint64_t ticks = session_ticks() - now;
+    thread->sampled_hook_ticks += ticks < kLongestSample ? ticks : kLongestSample;
     thread->sampled_hooks++;
   }
   __atomic_signal_fence(__ATOMIC_SEQ_CST);

@@ -64,9 +64,9 @@ struct adprof_raw_header {
   uint64_t adstack_traffic_bytes;   /* 128: bytes pushed by its own count; all ones where it offers none */
   uint64_t thread_count;            /* 136 */
   uint64_t reverse_calls;           /* 144: adjoint and backward calls inside adjoint procedures */
-  uint64_t matched_unique;          /* 152: reverse calls with one candidate */
-  uint64_t matched_static;          /* 160: several candidates, decided by the pass's pairing */
-  uint64_t matched_latest;          /* 168: several candidates, the latest taken: ambiguous */
+  uint64_t matched_unique;          /* 152: reverse calls whose candidates were all of their own site */
+  uint64_t matched_static;          /* 160: candidates of several sites, decided by the pass's pairing */
+  uint64_t matched_latest;          /* 168: candidates of other sites only: decided by height alone */
   uint64_t unmatched_sliced;        /* 176: no primal call, as the pass expected */
   uint64_t unmatched_unexplained;   /* 184: no primal call, though the pass expected one */
   uint64_t unreversed_primal;       /* 192: primal calls never reversed (inactive or advances excluded) */

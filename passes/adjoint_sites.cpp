@@ -929,6 +929,10 @@ private:
       if (events.procedure < 0)
         continue;
       for (const Event &event : events.events) {
+        if (event.kind == EventKind::Site && (result_.calls[event.call_index].flags & ADPROF_CALL_GUESSED))
+          doubt("guessed", events.function, event.call,
+                called_function(*event.call)->getName() + " is called, but nothing in this object shows that it is the adjoint of " +
+                    result_.calls[event.call_index].callee + "; if it is none, name it in \"ignore\" of a dialect file");
         Function *callee = event.kind == EventKind::Flush ? called_function(*event.call) : nullptr;
         if (callee && callee->isDeclaration() && context_.dialect.looks_like_stack_operation(callee->getName()))
           doubt("stack-name", events.function, event.call,

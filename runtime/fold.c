@@ -57,7 +57,7 @@ static uint32_t *find_slot(struct thread *thread, uint64_t hash, const uint64_t 
       return slot;
     const uint64_t *node = thread->nodes[*slot - 1];
     if (node[0] == header[0] && node[1] == header[1] && node[2] == header[2] &&
-        !memcmp(node + ADPROF_NODE_HEADER_WORDS, entries, (size_t)entry_count * sizeof *entries))
+        (!entry_count || !memcmp(node + ADPROF_NODE_HEADER_WORDS, entries, (size_t)entry_count * sizeof *entries)))
       return slot;
   }
 }
@@ -89,7 +89,8 @@ static uint64_t *append_node(struct thread *thread, const uint64_t *header, uint
   }
   uint64_t *node = (uint64_t *)(raw_data(segment) + segment->used_bytes);
   memcpy(node, header, ADPROF_NODE_HEADER_WORDS * sizeof(uint64_t));
-  memcpy(node + ADPROF_NODE_HEADER_WORDS, entries, (size_t)entry_count * sizeof *entries);
+  if (entry_count)
+    memcpy(node + ADPROF_NODE_HEADER_WORDS, entries, (size_t)entry_count * sizeof *entries);
   raw_publish(segment, segment->used_bytes + bytes);
   return node;
 }

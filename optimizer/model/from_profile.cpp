@@ -221,8 +221,8 @@ private:
       if (x.kind != EdgeKind::kCall || x.site == kNoSite) {
         edge.node = child;
       } else {
-        edge.split_node = ys.on ? x.node_when_off() : child;
-        edge.node = ys.on ? child : x.node;
+        edge.split_node = ys.on && xs.off ? x.node_when_off() : child;
+        edge.node = !ys.on && xs.on ? x.node : child;
         if (ys.on)
           edge.snapshot = xs.on ? own(x.snapshot, y.snapshot) : y.snapshot;
         if (xs.on != ys.on) {

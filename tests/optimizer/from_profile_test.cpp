@@ -69,7 +69,9 @@ TEST(FromProfile, runs_of_one_shape_give_each_mode_what_was_measured_in_it) {
     Placement on = measured_placement(*both, joint), off = measured_placement(*both, split);
     EXPECT_EQ(peak_of(*both, on), 7048);
     EXPECT_EQ(peak_of(*both, off), peak_of(*alone, off));
-    EXPECT_TRUE(both->sites[1].measured_on && both->sites[1].measured_off && !both->sites[1].estimated);
+    EXPECT_TRUE(both->sites[1].measured_on);
+    EXPECT_TRUE(both->sites[1].measured_off);
+    EXPECT_FALSE(both->sites[1].estimated);
   }
 }
 

@@ -30,7 +30,6 @@ config.substitutions += [
     ("%trace", config.adprof_trace_library),
     ("%filecheck", llvm + "/FileCheck"),
     ("%llvm", llvm),
-    ("%not", llvm + "/not"),
 ]
 for name in ("ADPROF_DIALECT", "ADPROF_OUTPUT"):
     config.environment.pop(name, None)

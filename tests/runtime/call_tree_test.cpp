@@ -2,8 +2,10 @@
 #include "tests/runtime/measure.h"
 #include "tests/runtime/simulated_adjoint.h"
 
+#include <barrier>
 #include <signal.h>
 #include <sys/mman.h>
+#include <thread>
 
 namespace adprof {
 namespace {
@@ -55,11 +57,11 @@ void describe(const profile::Profile &profile, std::uint32_t node, std::int64_t 
   own += profile.nodes[node].own_after_bits;
 }
 
-/// Of the first root.
-std::string actual_tree(const profile::Profile &profile) {
-  if (profile.threads.size() != 1)
-    return "no single thread";
-  const profile::Node &ordinary = profile.nodes[profile.threads[0].root];
+/// Of the first root of a thread.
+std::string actual_tree(const profile::Profile &profile, std::size_t thread = 0) {
+  if (profile.threads.size() <= thread)
+    return "no such thread";
+  const profile::Node &ordinary = profile.nodes[profile.threads[thread].root];
   const profile::Edge *edge = &ordinary.edges.at(0);
   while (edge->kind == profile::EdgeKind::kLoop)
     edge = &profile.nodes[edge->node].edges.at(0);
@@ -98,6 +100,25 @@ TEST(CallTree, ten_times_as_many_steps_are_as_many_nodes) {
 TEST(CallTree, equal_roots_are_stored_once) {
   Program program = simulated::random_program(5, 4, 3);
   EXPECT_EQ(run(program, 1).nodes.size() + 1, run(program, 50).nodes.size()); // one node for the loop over them
+}
+
+TEST(CallTree, every_thread_has_its_own) {
+  Program program = simulated::random_program(21, 5, 3);
+  profile::Profile profile = measure([&] {
+    std::vector<std::thread> threads;
+    std::barrier together(4);
+    for (int i = 0; i < 4; i++)
+      threads.emplace_back([&] {
+        simulated::Run simulate(program);
+        simulate(200);
+        together.arrive_and_wait(); // a thread that has ended leaves its state to the next
+      });
+    for (auto &thread : threads)
+      thread.join();
+  });
+  ASSERT_EQ(profile.threads.size(), 4u);
+  for (std::size_t i = 0; i < 4; i++)
+    EXPECT_EQ(actual_tree(profile, i), simulated::expected_tree(program));
 }
 
 TEST(CallTree, killed_program_leaves_all_that_was_finished) {

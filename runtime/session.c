@@ -25,9 +25,9 @@ int session_on;
 uint64_t session_sample_ticks = 1000000;
 uint64_t session_interval_ticks;
 
-/* The AD stack's own counts, where the program's AD stack has them. Weak: the runtime must link without. */
-extern int64_t adStack_getPeakSize(void) __attribute__((weak));
-extern int64_t adStack_getTotalTraffic(void) __attribute__((weak));
+/* The AD stack's own counts over all threads, where the program's AD stack has them. Weak: the runtime must link without. */
+extern int64_t adStack_getProcessPeakSize(void) __attribute__((weak));
+extern int64_t adStack_getProcessTotalTraffic(void) __attribute__((weak));
 
 static int started;
 static int statm = -1;
@@ -272,10 +272,10 @@ static void finish(void) {
   uint64_t resident = resident_high_water();
   if (resident > raw_header->resident_peak_bytes)
     raw_header->resident_peak_bytes = resident;
-  if (adStack_getPeakSize)
-    raw_header->adstack_peak_bytes = (uint64_t)adStack_getPeakSize();
-  if (adStack_getTotalTraffic)
-    raw_header->adstack_traffic_bytes = (uint64_t)adStack_getTotalTraffic();
+  if (adStack_getProcessPeakSize)
+    raw_header->adstack_peak_bytes = (uint64_t)adStack_getProcessPeakSize();
+  if (adStack_getProcessTotalTraffic)
+    raw_header->adstack_traffic_bytes = (uint64_t)adStack_getProcessTotalTraffic();
   if (raw_header->state == ADPROF_RAW_RUNNING)
     __atomic_store_n(&raw_header->state, ADPROF_RAW_FINISHED, __ATOMIC_RELEASE);
 }

@@ -52,6 +52,16 @@ class Binding:
         found = self.program.reference(self.caller, self.actuals[param.name])
         return found[0] if found else None
 
+    def refuse_aliases(self, callee_out):
+        """No analysis here knows of two names for one variable where one of them is written."""
+        roots = {l[0] for l in callee_out}
+        for name, node in self.actuals.items():
+            same = [n for n in self.bases if n != name and name in self.bases and text(self.actuals[n]) == text(node)]
+            hidden = name in self.bases and self.bases[name][0] in roots and self.callee.variable(self.bases[name][0]) is None
+            if (same and name in roots) or hidden:
+                other = f"as '{same[0]}'" if same else "as a global"
+                fail(self.call.where, f"'{self.callee.name}' writes '{text(node)}' as '{name}' and sees it {other} too: pass a copy")
+
     def locations(self, callee_locations):
         return {self.location(l) for l in callee_locations} - {None}
 
@@ -219,6 +229,7 @@ class EffectsAnalysis:
                     killed |= {location}
             elif isinstance(s, Call):
                 binding = self.binding(proc, s)
+                binding.refuse_aliases(self.effects[s.callee].out)
                 effects.use |= (binding.argument_reads() | binding.locations(self.effects[s.callee].use)) - killed
                 effects.out |= self.call_out(proc, s)
                 killed |= self.call_must(proc, s)

@@ -11,11 +11,9 @@ from pycparser import c_ast
 
 from refad.derive import mark, tangent_value
 from refad.effects import member_extents
-from refad.program import Assign, Call, For, If, Leaf, Struct, While, copy, fail, number, text, walk
+from refad.program import C_TYPES, Assign, Call, For, If, Leaf, Struct, While, copy, fail, text
 
 JOINT, FORWARD, BACKWARD = "joint", "forward", "backward"
-C_TYPES = {"Real8": "double", "Real4": "float", "Integer4": "int", "Integer8": "long"}
-
 
 class Block:
     """Statements of a forward sweep and of the backward sweep that undoes it."""

@@ -12,6 +12,7 @@ sys.dont_write_bytecode = True
 from refad import cli  # noqa: E402
 
 CC = os.environ.get("CC", "cc")
+STACK = os.environ["ADPROF_ADSTACK"]  # libadprof_adstack.a
 
 
 def run(command, **settings):
@@ -23,17 +24,17 @@ def run(command, **settings):
 class Program:
     """One primal source. Primal, tangent, driver and AD stack are compiled once, the adjoint per placement."""
 
-    def __init__(self, source, directory, hand_written=(), options=(), flags=("-O1",)):
+    def __init__(self, source, directory, hand_written=(), options=(), flags=("-O0",)):
         self.source, self.directory, self.options = source, directory, list(options)
         self.includes = [f"-I{directory}", f"-I{HERE}/programs", f"-I{ROOT}/runtime/adstack", f"-I{ROOT}"]
         self.flags = [*flags, "-Werror=incompatible-pointer-types", "-Werror=implicit-function-declaration"]
         self.refad("-d")
         self.refad()
-        stack = [os.path.join(ROOT, "runtime/adstack", f) for f in sorted(os.listdir(f"{ROOT}/runtime/adstack")) if f.endswith(".c")]
         self.objects = []
-        for file in [source, *hand_written, f"{HERE}/programs/driver.c", f"{directory}/program_d.c", *stack]:
+        for file in [source, *hand_written, f"{HERE}/programs/driver.c", f"{directory}/program_d.c"]:
             self.objects.append(os.path.join(directory, os.path.basename(file) + ".o"))
             run([CC, *self.flags, *self.includes, "-c", file, "-o", self.objects[-1]])
+        self.objects.append(STACK)
 
     def refad(self, *placement):
         arguments = ["-head", "program(y)/(x)", "-o", "program", "-O", self.directory, f"-I{HERE}/programs", *self.options,

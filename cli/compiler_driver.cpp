@@ -21,13 +21,14 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char *kUsage =
-    R"(Usage: adprof cc [--compiler COMMAND] [--dialect FILE] [--adstack] [--shared-runtime | --static-runtime] ARGUMENTS...
+    R"(Usage: adprof cc [--compiler COMMAND] [--dialect FILE] [--[no-]adstack] [--shared-runtime | --static-runtime] ARGUMENTS...
 The compiler with adprof's pass, and its runtime where it links; also installed as adprof-clang, adprof-clang++ and
 adprof-flang, so that `make CC=adprof-clang FC=adprof-flang` is the whole integration. All other arguments are the compiler's.
 
   --compiler COMMAND  the clang or flang to run; else ADPROF_CC or, for Fortran, ADPROF_FC; else the one of the pass's LLVM
   --dialect FILE      names of another AD tool, or of your own push and pop routines (docs/dialect.md)
-  --adstack           also link adprof's AD stack, and find adStack.h: for programs that bring none
+  --adstack           compile against adprof's own adStack.h
+  --no-adstack        do not link adprof's AD stack, which serves programs that bring none
   --shared-runtime    link the shared runtime: the default with -shared
   --static-runtime    link the runtime into the output: the default for programs
 
@@ -392,8 +393,8 @@ Result<CompilerRequest> read_compiler_request(const std::vector<std::string> &ar
       return std::unexpected(taken.error());
     if (*taken)
       continue;
-    if (argument == "--adstack")
-      request.adstack = true;
+    if (argument == "--adstack" || argument == "--no-adstack")
+      request.adstack = argument == "--adstack";
     else if (argument == "--shared-runtime" || argument == "--static-runtime")
       request.shared_runtime = argument == "--shared-runtime";
     else
@@ -437,7 +438,7 @@ Result<std::vector<std::string>> compiler_command(const CompilerRequest &request
     if (!request.has_debug_option)
       command.emplace_back("-gline-tables-only");
   }
-  if (request.inputs && request.adstack)
+  if (request.inputs && request.adstack.value_or(false))
     command.push_back("-I" + installation.include_directory.string());
   command.insert(command.end(), request.arguments.begin(), request.arguments.end());
   if (request.links) {
@@ -445,9 +446,15 @@ Result<std::vector<std::string>> compiler_command(const CompilerRequest &request
     auto to_linker = [&](const std::string &word) { command.insert(command.end(), {"-Xlinker", word}); };
     const bool shared = request.shared_runtime.value_or(request.shared_object);
     const std::string directory = installation.library_directory.string();
-    for (const char *library : {"libadprof_adstack", "libadprof_runtime"})
-      if (request.adstack || std::strcmp(library, "libadprof_adstack") != 0)
-        to_linker(directory + "/" + library + (shared ? ".so" : ".a"));
+    const std::string ending = shared ? ".so" : ".a";
+    // Behind all else, so that it serves only programs that bring none: their own push routines come first.
+    if (request.adstack.value_or(true)) {
+      for (const char *word : {"--push-state", "--as-needed"})
+        to_linker(word);
+      to_linker(directory + "/libadprof_adstack" + ending);
+      to_linker("--pop-state");
+    }
+    to_linker(directory + "/libadprof_runtime" + ending);
     if (shared) {
       to_linker("-rpath");
       to_linker(directory);

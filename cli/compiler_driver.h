@@ -27,7 +27,7 @@ struct CompilerRequest {
   std::vector<std::string> arguments; ///< the compiler's own
   std::string compiler;               ///< --compiler; may hold several words, `ccache clang-22`
   std::string dialect;                ///< --dialect, absolute
-  bool adstack = false;
+  std::optional<bool> adstack; ///< --adstack, --no-adstack; default: linked where no other serves, header not found
   std::optional<bool> shared_runtime; ///< --shared-runtime, --static-runtime; default: shared for -shared, else static
   Language language = Language::kC;
   bool inputs = false;   ///< there is something to work on

@@ -52,6 +52,16 @@ class Binding:
         found = self.program.reference(self.caller, self.actuals[param.name])
         return found[0] if found else None
 
+    def refuse_aliases(self, callee_out):
+        """No analysis here knows of two names for one variable where one of them is written."""
+        roots = {l[0] for l in callee_out}
+        for name, node in self.actuals.items():
+            same = [n for n in self.bases if n != name and name in self.bases and text(self.actuals[n]) == text(node)]
+            hidden = name in self.bases and self.bases[name][0] in roots and self.callee.variable(self.bases[name][0]) is None
+            if (same and name in roots) or hidden:
+                other = f"as '{same[0]}'" if same else "as a global"
+                fail(self.call.where, f"'{self.callee.name}' writes '{text(node)}' as '{name}' and sees it {other} too: pass a copy")
+
     def locations(self, callee_locations):
         return {self.location(l) for l in callee_locations} - {None}
 
@@ -151,6 +161,9 @@ class EffectsAnalysis:
         self.order = self._bottom_up()
         for name in self.order:
             self.effects[name] = self._procedure(program.procedures[name])
+        for name in self.order:
+            proc = program.procedures[name]
+            proc.body = self._separate(proc, proc.body)
 
     def _bottom_up(self):
         done, open_, order = set(), [], []
@@ -171,6 +184,44 @@ class EffectsAnalysis:
         for name in self.program.procedures:
             visit(name)
         return order
+
+    def _separate(self, proc, statements):
+        """Takes arguments out in front where the call overwrites what they are made of: the backward sweep evaluates them again, in
+        split mode before the callee has put the old values back."""
+        result = []
+        for s in statements:
+            if isinstance(s, If):
+                s.then, s.orelse = self._separate(proc, s.then), self._separate(proc, s.orelse)
+            elif isinstance(s, (For, While)):
+                s.body = self._separate(proc, s.body)
+            elif isinstance(s, Call):
+                out = self.call_out(proc, s) - ({(s.result.name,)} if s.result else set())
+                callee = self.program.procedures[s.callee]
+
+                def take(node, kind):
+                    if not self.program.reads(proc, node) & out:
+                        return node
+                    name = self.program.temporary(proc, "arg" if kind.startswith("Real") else "index", kind)
+                    result.append(Assign(c_ast.ID(name), node, s.where))
+                    return c_ast.ID(name)
+
+                for position, p in enumerate(callee.params):
+                    s.args[position] = take(s.args[position], p.type.kind) if p.by_value else \
+                        self._take_indices(s.args[position], lambda n: take(n, "Integer4"))
+                self.bindings.pop(id(s), None)
+            result.append(s)
+        return result
+
+    def _take_indices(self, node, take):
+        if isinstance(node, c_ast.ArrayRef):
+            return c_ast.ArrayRef(self._take_indices(node.name, take), take(node.subscript))
+        if isinstance(node, c_ast.UnaryOp):
+            return c_ast.UnaryOp(node.op, self._take_indices(node.expr, take))
+        if isinstance(node, c_ast.BinaryOp):
+            return c_ast.BinaryOp(node.op, self._take_indices(node.left, take), take(node.right))
+        if isinstance(node, c_ast.StructRef):
+            return c_ast.StructRef(self._take_indices(node.name, take), node.type, node.field)
+        return node
 
     def binding(self, proc, call):
         if id(call) not in self.bindings:
@@ -219,6 +270,7 @@ class EffectsAnalysis:
                     killed |= {location}
             elif isinstance(s, Call):
                 binding = self.binding(proc, s)
+                binding.refuse_aliases(self.effects[s.callee].out)
                 effects.use |= (binding.argument_reads() | binding.locations(self.effects[s.callee].use)) - killed
                 effects.out |= self.call_out(proc, s)
                 killed |= self.call_must(proc, s)

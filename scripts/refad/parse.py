@@ -12,8 +12,8 @@ import tempfile
 
 from pycparser import c_ast, c_parser
 
-from refad.program import (Assign, Call, For, If, Leaf, Procedure, Program, Struct, Variable, While, copy, fail, number,
-                           text)
+from refad.program import (Assign, Call, For, If, Leaf, Procedure, Program, Struct, Variable, While, copy, declaration, fail,
+                           number, text, walk)
 
 MATH = {"sqrt", "exp", "log", "sin", "cos", "tan", "pow", "fabs", "fmin", "fmax", "tanh", "atan", "sinh", "cosh", "asin",
         "acos", "floor", "ceil"}
@@ -205,10 +205,7 @@ class Parser:
             fail(where, f"'{decl.name}' returns '{' '.join(names)}'; a procedure returns nothing or a number")
         procedure = Procedure(decl.name, params, {}, [], kind, str(where))
         if kind:
-            spelled = " ".join(names)
-            node = c_ast.Decl(decl.name, [], [], [], [], c_ast.TypeDecl(decl.name, [], None, c_ast.IdentifierType([spelled])),
-                              None, None)
-            procedure.locals[decl.name] = Variable(decl.name, Leaf(kind), "local", node)
+            procedure.locals[decl.name] = Variable(decl.name, Leaf(kind), "local", declaration(decl.name, kind))
         return procedure
 
 
@@ -218,7 +215,6 @@ class _Body:
     def __init__(self, parser, procedure, definition):
         self.parser, self.program, self.procedure, self.definition = parser, parser.program, procedure, definition
         self.rename = {}
-        self.counts = {}
 
     def run(self):
         if "static" in self.definition.decl.storage:
@@ -351,19 +347,6 @@ class _Body:
     def _is_call(self, node):
         return isinstance(node, c_ast.FuncCall) and node.name.name not in MATH
 
-    def _temporary(self, stem, kind):
-        # Numbered per procedure, so that the same source always gives the same names.
-        while True:
-            self.counts[stem] = self.counts.get(stem, 0) + 1
-            name = f"{stem}{self.counts[stem]}"
-            if not self.program.variable(self.procedure, name):
-                break
-        spelled = next(k for k, v in KINDS.items() if v == kind)
-        decl = c_ast.Decl(name, [], [], [], [], c_ast.TypeDecl(name, [], None, c_ast.IdentifierType([spelled])), None, None)
-        self.procedure.locals[name] = Variable(name, Leaf(kind), "local", decl)
-        self.program.identifiers.add(name)
-        return name
-
     def _expression(self, node, result):
         """A copy with local names resolved and calls of procedures taken out in front."""
         if self._is_call(node):
@@ -372,7 +355,7 @@ class _Body:
                 self._unknown(node)
             if not callee.result_kind:
                 fail(node.coord, f"'{callee.name}' has no result, but one is used")
-            name = self._temporary("result", callee.result_kind)
+            name = self.program.temporary(self.procedure, "result", callee.result_kind)
             self._call(node, c_ast.ID(name), result)
             return c_ast.ID(name)
         if isinstance(node, c_ast.ID):
@@ -413,7 +396,7 @@ class _Body:
             value = self._expression(arg, result)
             if param.by_value and param.type.is_real and self.program.reference(self.procedure, value) is None and any(
                     self.program.is_real(self.procedure, l) for l in self.program.reads(self.procedure, value)):
-                name = self._temporary("arg", param.type.kind)
+                name = self.program.temporary(self.procedure, "arg", param.type.kind)
                 result.append(Assign(c_ast.ID(name), value, str(node.coord)))
                 value = c_ast.ID(name)
             args.append(value)
@@ -457,12 +440,10 @@ class _Body:
 
 
 def _assigns(body):
-    from refad.program import walk
     return [s for s in walk(body) if isinstance(s, Assign)]
 
 
 def _loops(body):
-    from refad.program import walk
     return [s for s in walk(body) if isinstance(s, For)]
 
 

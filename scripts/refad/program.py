@@ -136,6 +136,16 @@ class Program:
             self._adjoint_names[key] = candidate
         return self._adjoint_names[key]
 
+    def temporary(self, proc, stem, kind):
+        """A new local. Numbered per procedure, so that the same source always gives the same names."""
+        number_ = 1
+        while self.variable(proc, f"{stem}{number_}"):
+            number_ += 1
+        name = f"{stem}{number_}"
+        proc.locals[name] = Variable(name, Leaf(kind), "local", declaration(name, kind))
+        self.identifiers.add(name)
+        return name
+
     def variable(self, proc, name):
         return (proc.variable(name) if proc else None) or self.globals.get(name)
 
@@ -240,6 +250,14 @@ def walk(statements):
             yield from walk(s.orelse)
         elif isinstance(s, (For, While)):
             yield from walk(s.body)
+
+
+C_TYPES = {"Real8": "double", "Real4": "float", "Integer4": "int", "Integer8": "long"}
+
+
+def declaration(name, kind):
+    type_ = c_ast.TypeDecl(name, [], None, c_ast.IdentifierType([C_TYPES[kind]]))
+    return c_ast.Decl(name, [], [], [], [], type_, None, None)
 
 
 # Expressions.

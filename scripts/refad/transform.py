@@ -11,11 +11,9 @@ from pycparser import c_ast
 
 from refad.derive import mark, tangent_value
 from refad.effects import member_extents
-from refad.program import Assign, Call, For, If, Leaf, Struct, While, copy, fail, number, text, walk
+from refad.program import C_TYPES, Assign, Call, For, If, Leaf, Struct, While, copy, fail, text
 
 JOINT, FORWARD, BACKWARD = "joint", "forward", "backward"
-C_TYPES = {"Real8": "double", "Real4": "float", "Integer4": "int", "Integer8": "long"}
-
 
 class Block:
     """Statements of a forward sweep and of the backward sweep that undoes it."""
@@ -40,10 +38,15 @@ class Transformer:
     # Names.
     def words(self, proc, node, suffix="b"):
         """Text of an expression with @x and %x replaced by the names of adjoint variables and temporaries. The adjoint of a
-        parameter that is passed by value is a pointer."""
-        pointers = {p.name for p in proc.params if p.by_value} if suffix == "b" else set()
+        parameter that is passed by value is a pointer, or a local where the procedure assigns the parameter: then it is no longer
+        the caller's value."""
+        adjoint = suffix == "b"
+        assigned = {p.name for p in self.assigned_params(proc)} if adjoint else set()
+        pointers = {p.name for p in proc.params if p.by_value} - assigned if adjoint else set()
 
         def name(found):
+            if found.group(1) == "@" and found.group(2) in assigned:
+                return self.program.adjoint_name(found.group(2), "lb")
             spelled = self.program.adjoint_name(found.group(2), suffix)
             return f"(*{spelled})" if found.group(1) == "@" and found.group(2) in pointers else spelled
 
@@ -57,6 +60,11 @@ class Transformer:
         """Parameters that get an adjoint behind them."""
         active = self.activity.active[proc.name]
         return [p for p in proc.params if any(l[0] == p.name for l in active)]
+
+    def assigned_params(self, proc):
+        """Active parameters passed by value that the procedure assigns."""
+        written = self.effects.written(proc, proc.body)
+        return [p for p in self.adjoint_params(proc) if p.by_value and (p.name,) in written]
 
     def _declare(self, decl, name):
         new = deepcopy(decl)
@@ -131,9 +139,9 @@ class Transformer:
             type_ = owner.type
             for member in callee_location[1:-1]:
                 type_ = self.program.structs[type_.tag][member]
-            for member in self.program.structs[type_.tag]:
-                sibling, _ = binding.section(callee_location[:-1] + (member,))
-                names[member] = sibling
+            for member, inner in self.program.structs[type_.tag].items():
+                if isinstance(inner, Leaf):
+                    names[member], _ = binding.section(callee_location[:-1] + (member,))
             dims = [copy(d, names) for d in dims]
         return self.save(proc, node, self.program.leaf(binding.callee, callee_location), dims)
 
@@ -346,6 +354,8 @@ class Transformer:
                 if not plain:
                     cleared.append(f"memset(&{name}, 0, sizeof({name}));" if isinstance(variable.type, Struct)
                                    else f"memset({name}, 0, sizeof({name}));")
+            for p in self.assigned_params(proc):
+                declared.append(f"{C_TYPES[p.type.kind]} {self.program.adjoint_name(p.name, 'lb')} = 0.0;")
             for name, kind in sorted(self.temporaries):
                 declared.append(f"{C_TYPES[kind]} {name}" + (" = 0.0;" if name.startswith("dummy") else ";"))
         if "branch" in mentioned and self.controls:
@@ -355,8 +365,14 @@ class Transformer:
                 declared.append(f"int adCount{count};")
         return declared, cleared
 
+    def _hand_back(self, proc):
+        """The end of a backward sweep: adjoints of assigned parameters go to the caller."""
+        names = [(self.program.adjoint_name(p.name), self.program.adjoint_name(p.name, "lb")) for p in self.assigned_params(proc)]
+        return [f"*{outer} += {inner};" for outer, inner in names]
+
     def joint(self, proc, at_entry=()):
         block = self._body(proc, JOINT)
+        block.backward += self._hand_back(proc)
         turn = [f'adProfileAdj_turn("{proc.name}", "{proc.where.split(":")[0]}");'] if self.profile else []
         declared, cleared = self._locals(proc, block.forward + block.backward, True, True)
         return self._print(self.signature(proc, "joint"),
@@ -364,6 +380,7 @@ class Transformer:
 
     def split(self, proc):
         block = self._body(proc, FORWARD)
+        block.backward += self._hand_back(proc)
         pushes, pops = [], []
         for location in self.surviving_locals(proc):
             push, pop = self.save_location(proc, location)

@@ -32,11 +32,15 @@ TEST(compiler_driver, compiling_gets_the_pass_and_linking_the_runtime) {
             "clang -fpass-plugin=/opt/lib/adprof/llvm22/adprof_pass.so -gline-tables-only -c a.c");
   EXPECT_EQ(command({"-g", "a.c", "-o", "a", "-lm"}),
             "clang -fpass-plugin=/opt/lib/adprof/llvm22/adprof_pass.so -g a.c -o a -lm "
+            "-Xlinker --push-state -Xlinker --as-needed -Xlinker /opt/lib/libadprof_adstack.a -Xlinker --pop-state "
             "-Xlinker /opt/lib/libadprof_runtime.a -Xlinker --export-dynamic-symbol=__adprof_*");
   EXPECT_EQ(command({"--adstack", "-g0", "-shared", "a.o"}),
             "clang -fpass-plugin=/opt/lib/adprof/llvm22/adprof_pass.so -I/opt/include/adprof -g0 -shared a.o "
-            "-Xlinker /opt/lib/libadprof_adstack.so -Xlinker /opt/lib/libadprof_runtime.so -Xlinker -rpath -Xlinker "
-            "/opt/lib");
+            "-Xlinker --push-state -Xlinker --as-needed -Xlinker /opt/lib/libadprof_adstack.so -Xlinker --pop-state "
+            "-Xlinker /opt/lib/libadprof_runtime.so -Xlinker -rpath -Xlinker /opt/lib");
+  EXPECT_EQ(command({"--no-adstack", "--shared-runtime", "a.o"}),
+            "clang -fpass-plugin=/opt/lib/adprof/llvm22/adprof_pass.so -gline-tables-only a.o "
+            "-Xlinker /opt/lib/libadprof_runtime.so -Xlinker -rpath -Xlinker /opt/lib");
 }
 
 TEST(compiler_driver, what_neither_compiles_nor_links_is_left_alone) {
@@ -50,7 +54,7 @@ TEST(compiler_driver, what_neither_compiles_nor_links_is_left_alone) {
 
 TEST(compiler_driver, values_of_the_compilers_options_are_never_ours) {
   CompilerRequest request = read({"-Xclang", "--adstack", "-o", "--dialect", "-c", "a.c"});
-  EXPECT_FALSE(request.adstack);
+  EXPECT_FALSE(request.adstack.has_value());
   EXPECT_EQ(request.arguments.size(), 6u);
 }
 

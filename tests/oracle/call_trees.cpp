@@ -249,4 +249,84 @@ CallTree realistic_tree(const TreeSpec &spec) {
   return tree;
 }
 
+profile::Profile as_profile(const CallTree &tree) {
+  profile::Profile result;
+  result.adprof_version = "generated";
+  result.procedures = {"model"};
+  auto procedure_of = [&](const std::string &name) {
+    auto at = std::ranges::find(result.procedures, name);
+    if (at == result.procedures.end())
+      at = result.procedures.insert(at, name);
+    return static_cast<std::uint32_t>(at - result.procedures.begin());
+  };
+  std::vector<double> runs(tree.nodes.size());
+  for (const model::Process &process : tree.processes)
+    for (std::uint32_t root : process.roots)
+      runs[root] += 1;
+  std::vector<std::int64_t> invocations(tree.sites.size());
+  for (std::size_t v = tree.nodes.size(); v-- > 0;)
+    for (std::uint32_t e = tree.nodes[v].first_edge; e < tree.nodes[v].first_edge + tree.nodes[v].edge_count; ++e) {
+      runs[tree.edges[e].node] += runs[v] * static_cast<double>(tree.edges[e].count);
+      if (tree.edges[e].site != model::kNoSite)
+        invocations[tree.edges[e].site] += static_cast<std::int64_t>(std::min(runs[v], 1e12));
+    }
+  profile::Site root_site{"main", "model", 0, {"main.f90", 1}, {"main_b.f90", 1}, true, "", ""};
+  profile::Context root_context;
+  root_context.site = static_cast<std::uint32_t>(tree.sites.size());
+  root_context.procedure = 0;
+  root_context.invocations_on = 1;
+  result.contexts.push_back(root_context);
+  double adjoint_ns = tree.base_ns;
+  for (std::size_t s = 0; s < tree.sites.size(); ++s) {
+    const SiteInfo &site = tree.sites[s];
+    result.sites.push_back({site.caller, site.callee, site.ordinal, {site.file, site.line}, {}, false, site.fixed_reason, ""});
+    profile::Context context;
+    context.parent = 0;
+    context.site = static_cast<std::uint32_t>(s);
+    context.procedure = procedure_of(site.callee);
+    context.invocations_on = context.primal_calls = invocations[s];
+    context.primal_ns = 0.9 * site.recompute_ns;
+    context.snapshot_write_ns = 0.06 * site.recompute_ns;
+    context.snapshot_read_ns = 0.04 * site.recompute_ns;
+    result.contexts.push_back(context);
+    adjoint_ns += site.recompute_ns;
+  }
+  result.sites.push_back(root_site);
+  for (const Node &from : tree.nodes) {
+    profile::Node node;
+    node.own_after_bits = from.own_after;
+    for (std::uint32_t e = from.first_edge; e < from.first_edge + from.edge_count; ++e) {
+      const Edge &edge = tree.edges[e];
+      profile::Edge to;
+      to.own_before_bits = edge.own_before;
+      to.kind = edge.kind == EdgeKind::kLoop ? profile::EdgeKind::kLoop : edge.kind == EdgeKind::kBlock ? profile::EdgeKind::kBlock : profile::EdgeKind::kCall;
+      to.site = edge.kind == EdgeKind::kCall ? edge.site : profile::kNoIndex;
+      to.node = edge.node;
+      to.count = edge.count;
+      to.snapshot_bits = edge.snapshot;
+      to.kept_bits = edge.kept;
+      node.edges.push_back(to);
+    }
+    result.nodes.push_back(node);
+  }
+  for (std::size_t p = 0; p < tree.processes.size(); ++p) {
+    profile::Process process;
+    process.command = "generated";
+    process.finished = true;
+    process.adjoint_ns = process.wall_ns = process.cpu_ns = adjoint_ns;
+    process.resident_other_bytes = tree.processes[p].other_bytes;
+    for (std::uint32_t root : tree.processes[p].roots) {
+      profile::Node ordinary;
+      profile::Edge call;
+      call.site = static_cast<std::uint32_t>(tree.sites.size());
+      call.node = root;
+      ordinary.edges.push_back(call);
+      result.threads.push_back({static_cast<std::uint32_t>(p), static_cast<std::uint32_t>(result.nodes.size()), 0, 0});
+      result.nodes.push_back(ordinary);
+    }
+    result.processes.push_back(process);
+  }
+  return result;
+}
+
 } // namespace adprof::oracle

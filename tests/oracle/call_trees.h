@@ -6,6 +6,7 @@
 #include <string>
 
 #include "optimizer/model/call_tree.h"
+#include "optimizer/profile/profile.h"
 
 namespace adprof::oracle {
 
@@ -26,5 +27,8 @@ struct TreeSpec {
 };
 
 model::CallTree realistic_tree(const TreeSpec &spec);
+
+/// The profile of a run of such a tree (no other behaviour in split mode, all sites on), below ordinary code and a root.
+profile::Profile as_profile(const model::CallTree &tree);
 
 } // namespace adprof::oracle

@@ -42,6 +42,23 @@ compiles_and_links_in_two_steps)
     runs ./square
   done
   ;;
+the_ad_stack_serves_programs_that_bring_none)
+  "$bin"/adprof-clang --adstack -c square.c # for the header
+  "$bin"/adprof-clang square.o -o square
+  runs ./square
+  ! "$bin"/adprof-clang --no-adstack square.o -o square 2>err || fail "linked without an AD stack"
+  has 'pushReal8' err
+  echo 'static double v[9], *p = v; int pushes;
+        void pushReal8(double x) { *p++ = x; pushes++; } void popReal8(double *x) { *x = *--p; }' >own.c
+  for stack in own.o libown.a libown.so; do
+    "$bin"/adprof-clang -c -fPIC own.c
+    ar rc libown.a own.o
+    "$bin"/adprof-clang --no-adstack -shared own.o -o libown.so
+    "$bin"/adprof-clang square.o "$PWD/$stack" -o square
+    runs ./square
+    ! nm square | grep -q adStack_startRepeat || fail "the program brings $stack, and got adprof's stack too"
+  done
+  ;;
 the_verb_is_the_same_driver)
   "$bin"/adprof cc --adstack square.c -o square
   runs ./square

@@ -20,7 +20,7 @@ CASES = {
 
 def build(directory, name, options):
     done = subprocess.run(["make", "-s", "-C", os.path.join(ROOT, "data", name), "adjoint", f"BUILD={directory}", "CFLAGS=-O1",
-                           f"AD_OPTIONS={options}"], capture_output=True, text=True, check=False)
+                           f"ADSTACK_LIBRARY={os.environ['ADPROF_ADSTACK']}", f"AD_OPTIONS={options}"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 

@@ -49,6 +49,8 @@ std::string styled(const std::string &text, Style style, bool colour) {
 
 void Table::add_row(std::vector<Cell> cells) {
   cells.resize(columns_.size());
+  for (Cell &cell : cells) // names come from files: no escape codes of theirs on the user's terminal
+    std::ranges::replace_if(cell.text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
   rows_.push_back(std::move(cells));
 }
 

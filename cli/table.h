@@ -29,6 +29,7 @@ public:
   /// Missing cells at the end are empty.
   void add_row(std::vector<Cell> cells);
   bool empty() const { return rows_.empty(); }
+  size_t rows() const { return rows_.size(); }
   /// Lines ended by '\n', no trailing blanks. Only name columns give way to `width`; a table of numbers that is wider stays so.
   std::string text(int width = 80, bool colour = false) const;
   /// GitHub's form; '|' in cells is escaped.

@@ -10,8 +10,11 @@ namespace adprof::profile {
 
 Result<Profile> load(const std::string &path) {
   Result<std::string> text = read_file(path);
-  if (!text)
-    return std::unexpected(text.error());
+  if (!text) {
+    Error error = text.error();
+    error.what += "; `adprof run ./adjoint` writes a profile";
+    return std::unexpected(error);
+  }
   return is_raw(*text) ? read_raw(*text, path) : read_json(*text, path);
 }
 

@@ -442,8 +442,9 @@ Result<std::vector<std::string>> compiler_command(const CompilerRequest &request
     command.push_back("-I" + installation.include_directory.string());
   command.insert(command.end(), request.arguments.begin(), request.arguments.end());
   if (request.links) {
-    // For the linker only: a bare file name would be read in the language of an -x before it.
-    auto to_linker = [&](const std::string &word) { command.insert(command.end(), {"-Xlinker", word}); };
+    // For the linker only: a bare file name would be read in the language of an -x before it. flang 19 knows no
+    // -Xlinker.
+    auto to_linker = [&](const std::string &word) { command.push_back("-Wl," + word); };
     const bool shared = request.shared_runtime.value_or(request.shared_object);
     const std::string directory = installation.library_directory.string();
     const std::string ending = shared ? ".so" : ".a";

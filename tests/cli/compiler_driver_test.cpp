@@ -32,15 +32,15 @@ TEST(compiler_driver, compiling_gets_the_pass_and_linking_the_runtime) {
             "clang -fpass-plugin=/opt/lib/adprof/llvm22/adprof_pass.so -gline-tables-only -c a.c");
   EXPECT_EQ(command({"-g", "a.c", "-o", "a", "-lm"}),
             "clang -fpass-plugin=/opt/lib/adprof/llvm22/adprof_pass.so -g a.c -o a -lm "
-            "-Xlinker --push-state -Xlinker --as-needed -Xlinker /opt/lib/libadprof_adstack.a -Xlinker --pop-state "
-            "-Xlinker /opt/lib/libadprof_runtime.a -Xlinker --export-dynamic-symbol=__adprof_*");
+            "-Wl,--push-state -Wl,--as-needed -Wl,/opt/lib/libadprof_adstack.a -Wl,--pop-state "
+            "-Wl,/opt/lib/libadprof_runtime.a -Wl,--export-dynamic-symbol=__adprof_*");
   EXPECT_EQ(command({"--adstack", "-g0", "-shared", "a.o"}),
             "clang -fpass-plugin=/opt/lib/adprof/llvm22/adprof_pass.so -I/opt/include/adprof -g0 -shared a.o "
-            "-Xlinker --push-state -Xlinker --as-needed -Xlinker /opt/lib/libadprof_adstack.so -Xlinker --pop-state "
-            "-Xlinker /opt/lib/libadprof_runtime.so -Xlinker -rpath -Xlinker /opt/lib");
+            "-Wl,--push-state -Wl,--as-needed -Wl,/opt/lib/libadprof_adstack.so -Wl,--pop-state "
+            "-Wl,/opt/lib/libadprof_runtime.so -Wl,-rpath -Wl,/opt/lib");
   EXPECT_EQ(command({"--no-adstack", "--shared-runtime", "a.o"}),
             "clang -fpass-plugin=/opt/lib/adprof/llvm22/adprof_pass.so -gline-tables-only a.o "
-            "-Xlinker /opt/lib/libadprof_runtime.so -Xlinker -rpath -Xlinker /opt/lib");
+            "-Wl,/opt/lib/libadprof_runtime.so -Wl,-rpath -Wl,/opt/lib");
 }
 
 TEST(compiler_driver, what_neither_compiles_nor_links_is_left_alone) {

@@ -1,5 +1,6 @@
 #include "passes/insert_hooks.h"
 
+#include "llvm/Support/Path.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallString.h"
@@ -503,16 +504,28 @@ struct Place {
   std::string line = "0";
 };
 
+/* As it was given to the compiler: clang splits an absolute path where it has the start of the working directory in common. */
+std::string source_name(StringRef directory, StringRef name, const DISubprogram *subprogram) {
+  const DICompileUnit *unit = subprogram ? subprogram->getUnit() : nullptr;
+  if (!unit || directory.empty() || directory == unit->getDirectory() || sys::path::is_absolute(name))
+    return name.str();
+  SmallString<256> path(directory);
+  sys::path::append(path, name);
+  return path.str().str();
+}
+
 Place place_of(const Instruction *instruction) {
   const DILocation *location = instruction ? instruction->getDebugLoc().get() : nullptr;
   if (!location || location->getLine() == 0)
     return {};
-  return {location->getFilename().str(), std::to_string(location->getLine())};
+  return {source_name(location->getDirectory(), location->getFilename(), location->getScope()->getSubprogram()),
+          std::to_string(location->getLine())};
 }
 
 Place place_of(const Function &function) {
   DISubprogram *subprogram = function.getSubprogram();
-  return subprogram ? Place{subprogram->getFilename().str(), std::to_string(subprogram->getLine())} : Place{};
+  return subprogram ? Place{source_name(subprogram->getDirectory(), subprogram->getFilename(), subprogram), std::to_string(subprogram->getLine())}
+                    : Place{};
 }
 
 const char *role_name(adprof_procedure_role role) {

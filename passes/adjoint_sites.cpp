@@ -724,14 +724,12 @@ private:
     return result;
   }
 
+  /// f_b beside f_fwd and f_bwd: sweeps of the same source that have nothing to do with each other.
+  bool of_split_caller(unsigned call) const { return procedure_role(result_.calls[call]) != ADPROF_ROLE_JOINT; }
+
   void number_group(const std::vector<unsigned> &calls, const std::vector<Features> &primal_calls) {
     // Ordinary code calls one adjoint after the other in the order of its own text.
     auto runs_backwards = [&](unsigned i) { return result_.calls[i].is_reverse() && !(result_.calls[i].flags & ADPROF_CALL_ROOT); };
-    // f_b beside f_fwd and f_bwd: sweeps of the same source that have nothing to do with each other.
-    auto of_split_caller = [&](unsigned i) {
-      auto procedure = procedure_index_.find(outermost(features_[i].holder));
-      return procedure != procedure_index_.end() && result_.procedures[procedure->second].role != ADPROF_ROLE_JOINT;
-    };
     // Lists by direction, caller and arm of a binomial loop: in each, a call of the source stands once. Reverse lists are
     // read backwards. Calls outside the loop and in its first turn (action 5) together are a whole sweep.
     std::map<std::tuple<bool, bool, int64_t>, std::vector<unsigned>> lists;
@@ -822,20 +820,28 @@ private:
           ordinals[i] = int(primal_calls.size() + i);
     }
     for (size_t i = 0; i < slots.size(); ++i) {
-      bool has_reverse = any_of(slots[i].members, [&](unsigned member) { return result_.calls[member].is_reverse(); });
-      bool has_forward = any_of(slots[i].members, [&](unsigned member) { return !result_.calls[member].is_reverse(); });
       for (unsigned member : slots[i].members) {
         Call &call = result_.calls[member];
         call.ordinal = unsigned(ordinals[i]);
         call.partner = partner_of(member, slots[i].members);
         if (call.flags & ADPROF_CALL_ROOT)
           continue;
-        if (!has_forward && call.is_reverse() && procedure_role(call) != ADPROF_ROLE_BACKWARD)
-          call.flags |= ADPROF_CALL_SLICED;
-        if (!has_reverse && !call.is_reverse() && procedure_role(call) != ADPROF_ROLE_FORWARD)
-          call.flags |= ADPROF_CALL_UNPAIRED;
+        // The other side of the same sweeps. Of a split pair, the other half may be in another object.
+        bool has_other_side = any_of(slots[i].members, [&](unsigned other) {
+          return result_.calls[other].is_reverse() != call.is_reverse() && of_split_caller(other) == of_split_caller(member);
+        });
+        if (!has_other_side && is_other_half_here(call))
+          call.flags |= call.is_reverse() ? ADPROF_CALL_SLICED : ADPROF_CALL_UNPAIRED;
       }
     }
+  }
+
+  bool is_other_half_here(const Call &call) const {
+    adprof_procedure_role role = procedure_role(call);
+    if (role != ADPROF_ROLE_FORWARD && role != ADPROF_ROLE_BACKWARD)
+      return true;
+    adprof_procedure_role other = role == ADPROF_ROLE_FORWARD ? ADPROF_ROLE_BACKWARD : ADPROF_ROLE_FORWARD;
+    return any_of(result_.procedures, [&](const Procedure &procedure) { return procedure.primal == call.caller && procedure.role == other; });
   }
 
   /// The call on the other side, of the same mode; one in the same function if there is one.

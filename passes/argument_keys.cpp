@@ -97,7 +97,7 @@ private:
       return leaf(value, key, "$" + std::to_string(argument->getArgNo() + 1), false);
     if (auto *variable = dyn_cast<AllocaInst>(value)) {
       Value *inner = single_value(variable);
-      if (inner && isa<ConstantInt>(inner)) // flang passes constants by reference
+      if (inner && (isa<ConstantInt>(inner) || isa<BinaryOperator>(inner))) // flang passes constants and expressions by reference
         return follow(inner, key, steps + 1);
       if (Value *base = descriptor_base(variable)) {
         step(key, "[]");
@@ -120,6 +120,20 @@ private:
       else if (!offset.isZero())
         step(key, "+" + std::to_string(offset.getSExtValue()));
       return follow(gep->getPointerOperand(), key, steps + 1);
+    }
+    if (auto *operation = dyn_cast<BinaryOperator>(value)) {
+      // `n + 1`: both sides, as a tree.
+      ArgumentKey left, right;
+      left.exact = right.exact = 1;
+      left.portable = right.portable = 1;
+      follow(operation->getOperand(0), left, steps + 4);
+      follow(operation->getOperand(1), right, steps + 4);
+      key.object = value;
+      key.exact = hash_combine(key.exact, operation->getOpcode(), left.exact, right.exact);
+      bool portable = key.portable != hash_code(0) && left.portable != hash_code(0) && right.portable != hash_code(0);
+      key.portable = portable ? hash_combine(key.portable, operation->getOpcode(), left.portable, right.portable) : hash_code(0);
+      key.text += "(" + left.text + " " + operation->getOpcodeName() + " " + right.text + ")";
+      return;
     }
     leaf(value, key, "value", false);
   }

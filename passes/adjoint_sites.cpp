@@ -3,6 +3,7 @@
 #include "passes/align.h"
 #include "passes/argument_keys.h"
 #include "passes/snapshot_runs.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallString.h"
@@ -591,18 +592,19 @@ private:
   }
 
   /// How well the arguments of a call fit into those of another that has more (an adjoint repeats the primal's, with
-  /// adjoint variables between): length of the longest common subsequence, in 64ths of the shorter list.
+  /// adjoint variables between): the heaviest common subsequence; 64 where all of the shorter list is certainly in it.
   static int argument_overlap(const Features &left, const Features &right) {
     bool same_function = left.holder == right.holder;
     size_t columns = right.arguments.size() + 1;
     std::vector<unsigned> length((left.arguments.size() + 1) * columns, 0);
     for (size_t i = 1; i <= left.arguments.size(); ++i)
       for (size_t j = 1; j < columns; ++j)
-        length[i * columns + j] = same_argument(left.arguments[i - 1], right.arguments[j - 1], same_function)
-                                      ? length[(i - 1) * columns + j - 1] + 1
-                                      : std::max(length[(i - 1) * columns + j], length[i * columns + j - 1]);
+        length[i * columns + j] =
+            std::max({length[(i - 1) * columns + j], length[i * columns + j - 1],
+                      length[(i - 1) * columns + j - 1] +
+                          unsigned(argument_agreement(left.arguments[i - 1], right.arguments[j - 1], same_function))});
     size_t shorter = std::min(left.arguments.size(), right.arguments.size());
-    return shorter ? int(64 * length.back() / shorter) : 32;
+    return shorter ? int(32 * length.back() / shorter) : 32;
   }
 
   static int likeness(const Features &left, const Features &right) {
@@ -651,10 +653,10 @@ private:
 
   /// One list in order, as slots: a call in split mode in one arm and in joint mode in the other is one call whose mode is
   /// chosen at run time.
-  std::vector<SourceSlot> slots_of(const std::vector<unsigned> &list) {
+  std::vector<SourceSlot> slots_of(const std::vector<unsigned> &list, bool modes_may_be_chosen) {
     std::vector<SourceSlot> slots;
     for (unsigned i : list) {
-      if (!slots.empty() && slots.back().members.size() == 1) {
+      if (modes_may_be_chosen && !slots.empty() && slots.back().members.size() == 1) {
         unsigned before = slots.back().members.front();
         if (is_split(before) != is_split(i) && in_opposite_arms(*result_.calls[before].call, *result_.calls[i].call) &&
             argument_overlap(features_[before], features_[i]) == 64) {
@@ -735,71 +737,92 @@ private:
     std::map<std::tuple<bool, bool, int64_t>, std::vector<unsigned>> lists;
     for (unsigned i : calls)
       lists[{runs_backwards(i), of_split_caller(i), features_[i].action == 5 ? 0 : features_[i].action}].push_back(i);
-    std::vector<SourceSlot> slots;
-    for (auto &[key, list] : lists) {
+    for (auto &[key, list] : lists)
       if (std::get<0>(key))
         std::reverse(list.begin(), list.end());
-      std::vector<SourceSlot> further = slots_of(list);
-      merge(slots, further, [&](unsigned slot, unsigned element) {
-        int best = -1;
-        bool has_rivals = false; // complementary calls of the same sweeps, all of the other mode
-        bool fits = false;
-        for (unsigned right : further[element].members)
-          for (unsigned left : slots[slot].members) {
-            bool complementary = runs_backwards(left) != runs_backwards(right);
-            if (complementary && of_split_caller(left) == of_split_caller(right)) {
-              has_rivals = true;
-              fits |= is_split(left) == is_split(right);
+    auto merged = [&](bool modes_may_be_chosen) {
+      std::vector<SourceSlot> slots;
+      for (auto &[key, list] : lists) {
+        std::vector<SourceSlot> further = slots_of(list, modes_may_be_chosen);
+        merge(slots, further, [&](unsigned slot, unsigned element) {
+          int best = -1;
+          bool has_rivals = false; // complementary calls of the same sweeps, all of the other mode
+          bool fits = false;
+          for (unsigned right : further[element].members)
+            for (unsigned left : slots[slot].members) {
+              bool complementary = runs_backwards(left) != runs_backwards(right);
+              if (complementary && of_split_caller(left) == of_split_caller(right)) {
+                has_rivals = true;
+                fits |= is_split(left) == is_split(right);
+              }
+              best = std::max(best, complementary ? mirrored_likeness(features_[left], features_[right])
+                                                  : likeness(features_[left], features_[right]) + 32);
             }
-            best = std::max(best, complementary ? mirrored_likeness(features_[left], features_[right])
-                                                : likeness(features_[left], features_[right]) + 32);
-          }
-        return has_rivals && !fits ? -1 : best;
-      });
-    }
-    join_crossing_arms(slots);
+          return has_rivals && !fits ? -1 : best;
+        });
+      }
+      join_crossing_arms(slots);
+      return slots;
+    };
+    // Calls in opposite arms that differ in mode only are one call of the source, unless the primal shows that they are two.
+    std::vector<SourceSlot> slots = merged(primal_calls.empty());
+    if (slots.size() > primal_calls.size() && !primal_calls.empty())
+      slots = merged(true);
     assign_ordinals(slots, primal_calls);
   }
 
-  /// The arms of a conditional need not stand in mirrored order in the backward sweep. Calls that order left over on either
-  /// side are joined if arguments and controls agree, and pairs are exchanged if that agrees better.
+  /// The arms of a conditional need not stand in mirrored order in the backward sweep. Reverse calls of two slots of the same
+  /// sweeps change places, or one moves to a forward call that order left over, where arguments and controls agree better so.
   void join_crossing_arms(std::vector<SourceSlot> &slots) {
-    auto side = [&](const SourceSlot &slot, bool reverse) {
-      int found = -1;
-      for (unsigned member : slot.members)
-        if (result_.calls[member].is_reverse() == reverse && !(result_.calls[member].flags & ADPROF_CALL_ROOT))
-          found = found < 0 ? int(member) : -2;
-      return found;
-    };
-    auto score = [&](int forward, int reverse) {
-      const Features &left = features_[unsigned(forward)], &right = features_[unsigned(reverse)];
-      return is_split(unsigned(forward)) == is_split(unsigned(reverse)) && left.is_conditional && right.is_conditional
-                 ? mirrored_likeness(left, right)
-                 : -1;
-    };
-    constexpr int kFullAgreement = 1 + 64 + 16 + 32; // all arguments and the loop depth, controls not against it
-    for (size_t i = 0; i < slots.size(); ++i)
-      for (size_t j = 0; j < slots.size(); ++j) {
-        if (i == j)
-          continue;
-        int forward_i = side(slots[i], false), reverse_i = side(slots[i], true);
-        int forward_j = side(slots[j], false), reverse_j = side(slots[j], true);
-        if (forward_i >= 0 && reverse_i == -1 && forward_j == -1 && reverse_j >= 0 &&
-            score(forward_i, reverse_j) >= kFullAgreement) {
-          slots[i].members.push_back(unsigned(reverse_j));
-          slots.erase(slots.begin() + long(j));
-          i = size_t(-1); // start again
-          break;
-        }
-        if (j > i && forward_i >= 0 && reverse_i >= 0 && forward_j >= 0 && reverse_j >= 0) {
-          int now = score(forward_i, reverse_i) + score(forward_j, reverse_j);
-          int crossed_i = score(forward_i, reverse_j), crossed_j = score(forward_j, reverse_i);
-          if (crossed_i >= 0 && crossed_j >= 0 && crossed_i + crossed_j > now) {
-            std::replace(slots[i].members.begin(), slots[i].members.end(), unsigned(reverse_i), unsigned(reverse_j));
-            std::replace(slots[j].members.begin(), slots[j].members.end(), unsigned(reverse_j), unsigned(reverse_i));
+    for (bool split_caller : {false, true}) {
+      // The only call of one direction in a slot; -1 for none, -2 for several.
+      auto side = [&](const SourceSlot &slot, bool reverse) {
+        int found = -1;
+        for (unsigned member : slot.members)
+          if (result_.calls[member].is_reverse() == reverse && of_split_caller(member) == split_caller &&
+              !(result_.calls[member].flags & ADPROF_CALL_ROOT))
+            found = found == -1 ? int(member) : -2;
+        return found;
+      };
+      // To join what order left over: all arguments (of other functions, most) and the loop depth agree, controls not against it.
+      const int kAgreement = 1 + (split_caller ? 40 : 64) + 16 + 32;
+      constexpr int kImpossible = -10000;
+      auto score = [&](int forward, int reverse, bool crosses) {
+        if (forward < 0 || reverse < 0)
+          return 0;
+        const Features &left = features_[unsigned(forward)], &right = features_[unsigned(reverse)];
+        if (is_split(unsigned(forward)) != is_split(unsigned(reverse)) || (crosses && !(left.is_conditional && right.is_conditional)))
+          return kImpossible;
+        return mirrored_likeness(left, right);
+      };
+      auto exchange = [&](SourceSlot &from, SourceSlot &to, int reverse) {
+        if (reverse < 0)
+          return;
+        llvm::erase(from.members, unsigned(reverse));
+        to.members.push_back(unsigned(reverse));
+      };
+      // Each exchange raises the sum of scores: it ends. The limit is for huge procedures.
+      size_t budget = 100 * slots.size();
+      for (bool changed = true; changed && budget > 0;) {
+        changed = false;
+        for (size_t i = 0; i < slots.size(); ++i)
+          for (size_t j = 0; j < slots.size() && budget > 0; ++j) {
+            int forward_i = side(slots[i], false), reverse_i = side(slots[i], true);
+            int forward_j = side(slots[j], false), reverse_j = side(slots[j], true);
+            if (i == j || reverse_i < 0 || forward_j < 0 || forward_i == -2 || reverse_j == -2)
+              continue;
+            int now = score(forward_i, reverse_i, false) + score(forward_j, reverse_j, false);
+            int then = score(forward_i, reverse_j, true) + score(forward_j, reverse_i, true);
+            if (then <= now || (now == 0 && then < kAgreement))
+              continue;
+            exchange(slots[i], slots[j], reverse_i);
+            exchange(slots[j], slots[i], reverse_j);
+            changed = true;
+            --budget;
           }
-        }
       }
+    }
+    llvm::erase_if(slots, [](const SourceSlot &slot) { return slot.members.empty(); });
   }
 
   void assign_ordinals(const std::vector<SourceSlot> &slots, const std::vector<Features> &primal_calls) {
@@ -807,17 +830,32 @@ private:
     std::vector<int> ordinals(slots.size());
     for (size_t i = 0; i < slots.size(); ++i)
       ordinals[i] = int(i);
-    if (primal_calls.size() > slots.size()) {
-      std::vector<int> pairs = align(unsigned(slots.size()), unsigned(primal_calls.size()), [&](unsigned slot, unsigned primal) {
+    if (primal_calls.size() >= slots.size()) {
+      auto score = [&](unsigned slot, unsigned primal) {
         int best = 0;
         for (unsigned member : slots[slot].members)
           best = std::max(best, likeness(primal_calls[primal], features_[member]));
         return best;
-      });
-      ordinals = pairs; // nothing is left over: pairing scores at least 0 and there are enough of them
-      for (size_t i = 0; i < slots.size(); ++i)
-        if (ordinals[i] < 0)
-          ordinals[i] = int(primal_calls.size() + i);
+      };
+      ordinals = align(unsigned(slots.size()), unsigned(primal_calls.size()), score);
+      // What order left over on both sides: arms of conditionals that stand in another order. Likest first.
+      BitVector taken(unsigned(primal_calls.size()));
+      for (int ordinal : ordinals)
+        if (ordinal >= 0)
+          taken.set(unsigned(ordinal));
+      for (;;) {
+        int best = -1, best_slot = -1, best_primal = -1;
+        for (unsigned slot = 0; slot < slots.size(); ++slot)
+          for (unsigned primal = 0; ordinals[slot] < 0 && primal < primal_calls.size(); ++primal)
+            if (!taken[primal] && score(slot, primal) > best) {
+              best = score(slot, primal);
+              best_slot = int(slot), best_primal = int(primal);
+            }
+        if (best_slot < 0)
+          break;
+        ordinals[unsigned(best_slot)] = best_primal;
+        taken.set(unsigned(best_primal));
+      }
     }
     for (size_t i = 0; i < slots.size(); ++i) {
       for (unsigned member : slots[i].members) {

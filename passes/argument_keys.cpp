@@ -71,7 +71,10 @@ private:
   void leaf(Value *value, ArgumentKey &key, StringRef text, bool portable) {
     key.object = value;
     key.exact = hash_combine(key.exact, value);
-    key.portable = portable && key.portable != hash_code(0) ? hash_combine(key.portable, text) : hash_code(0);
+    // A parameter or local of another function can only be told to be one.
+    key.is_vague |= !portable;
+    StringRef kind = portable ? text : isa<Argument>(value) ? "parameter" : isa<AllocaInst>(value) ? "local" : "";
+    key.portable = kind.empty() || key.portable == hash_code(0) ? hash_code(0) : hash_combine(key.portable, kind);
     key.text += text;
   }
 
@@ -130,6 +133,7 @@ private:
       follow(operation->getOperand(1), right, steps + 4);
       key.object = value;
       key.exact = hash_combine(key.exact, operation->getOpcode(), left.exact, right.exact);
+      key.is_vague |= left.is_vague || right.is_vague;
       bool portable = key.portable != hash_code(0) && left.portable != hash_code(0) && right.portable != hash_code(0);
       key.portable = portable ? hash_combine(key.portable, operation->getOpcode(), left.portable, right.portable) : hash_code(0);
       key.text += "(" + left.text + " " + operation->getOpcodeName() + " " + right.text + ")";
@@ -145,8 +149,12 @@ private:
 
 ArgumentKey trace_argument(Value *value, const DataLayout &layout) { return ArgumentTracer(layout).trace(value); }
 
-bool same_argument(const ArgumentKey &left, const ArgumentKey &right, bool same_function) {
-  return same_function ? left.exact == right.exact : left.portable != hash_code(0) && left.portable == right.portable;
+int argument_agreement(const ArgumentKey &left, const ArgumentKey &right, bool same_function) {
+  if (same_function)
+    return left.exact == right.exact ? 2 : 0;
+  if (left.portable == hash_code(0) || left.portable != right.portable)
+    return 0;
+  return left.is_vague ? 1 : 2;
 }
 
 } // namespace adprof

@@ -13,6 +13,7 @@ namespace adprof {
 struct ArgumentKey {
   llvm::hash_code exact = 0;    ///< compares calls of one function
   llvm::hash_code portable = 0; ///< compares calls of different functions; 0 where nothing can be said
+  bool is_vague = false;        ///< of `portable`: parameters and locals are all alike
   std::string text;             ///< `*` loads, `+N` and `[i]` index, `[]` goes through a descriptor, `$N` is a parameter
   llvm::Value *object = nullptr; ///< the global, parameter, variable or constant at the end
 };
@@ -21,7 +22,8 @@ struct ArgumentKey {
 /// stack, down to an object.
 ArgumentKey trace_argument(llvm::Value *value, const llvm::DataLayout &layout);
 
-bool same_argument(const ArgumentKey &left, const ArgumentKey &right, bool same_function);
+/// 2 the same, 1 may be the same, 0 differ.
+int argument_agreement(const ArgumentKey &left, const ArgumentKey &right, bool same_function);
 
 } // namespace adprof
 #endif

@@ -124,7 +124,7 @@ unsigned mirrored_operations(const SnapshotRun &pushes, const SnapshotRun &pops,
       return true; // controls and computed values: the type must do
     bool same_function = pushes.operations[push]->getFunction() == pops.operations[pop]->getFunction();
     if (same_function || (left.portable != hash_code(0) && right.portable != hash_code(0)))
-      return same_argument(left, right, same_function);
+      return argument_agreement(left, right, same_function) > 0;
     return true;
   };
   // The last pop took what the first push of the snapshot put there.

@@ -31,15 +31,16 @@ Result<placement::PlacementFile> load_placement(const std::string &path) {
   return placement::read_placement(*text, path);
 }
 
-std::vector<feedback::Decision> decisions_of(const placement::PlacementFile &placement, const profile::Profile *profile) {
+std::vector<feedback::Decision> decisions_of(const placement::PlacementFile &placement,
+                                             const profile::Profile *profile) {
   std::map<std::string, const profile::Site *> known;
   if (profile)
     for (const profile::Site &site : profile->sites)
       known.emplace(site.name(), &site);
   std::vector<feedback::Decision> decisions;
   for (const placement::PlacedSite &placed : placement.sites) {
-    feedback::Decision decision{placed.caller,  placed.callee, placed.ordinal, {placed.file, placed.line},
-                                placed.on, placed.switchable, placed.gain_ns};
+    feedback::Decision decision{placed.caller, placed.callee,     placed.ordinal, {placed.file, placed.line},
+                                placed.on,     placed.switchable, placed.gain_ns};
     if (const auto found = known.find(placed.name()); found != known.end()) {
       if (found->second->root)
         continue;
@@ -63,8 +64,9 @@ Measured measured_of(const profile::Profile &profile) {
   return measured;
 }
 
-Result<void> require_match(const placement::PlacementFile &placement, const profile::Profile &profile, double least_share,
-                           const std::string &placement_name, const std::string &profile_name, Io &io) {
+Result<void> require_match(const placement::PlacementFile &placement, const profile::Profile &profile,
+                           double least_share, const std::string &placement_name, const std::string &profile_name,
+                           Io &io) {
   if (!placement.site_fingerprint.empty() && placement.site_fingerprint == profile::site_fingerprint(profile))
     return {};
   std::vector<std::string> names;
@@ -79,9 +81,9 @@ Result<void> require_match(const placement::PlacementFile &placement, const prof
     found += "; gone: " + some_of(match.missing);
   if (match.share < least_share)
     return std::unexpected(Error{ErrorKind::kInfeasible, placement_name,
-                                 "made for other sources: only " + found + ". Accepted is " + format_percent(least_share) +
-                                     " or more (--min-match); run `adprof suggest` on " + profile_name +
-                                     " for a placement of its own"});
+                                 "made for other sources: only " + found + ". Accepted is " +
+                                     format_percent(least_share) + " or more (--min-match); run `adprof suggest` on " +
+                                     profile_name + " for a placement of its own"});
   if (!match.added.empty() || !match.missing.empty())
     io.talk << "note: " << found << "\n";
   return {};

@@ -36,16 +36,17 @@ std::string below_root(const std::string &path, const std::string &root) {
   return relative.empty() || *relative.begin() == ".." ? full.relative_path().string() : relative.string();
 }
 
-Result<feedback::SourceFile> read_source(const std::string &path, const std::string &profile_path, const SourceOptions &options) {
+Result<feedback::SourceFile> read_source(const std::string &path, const std::string &profile_path,
+                                         const SourceOptions &options) {
   Result<std::string> text = profile::read_file(path);
   if (!text)
     return std::unexpected(text.error());
   if (text->find('\0') != std::string::npos)
     return std::unexpected(Error{ErrorKind::kUnreadable, path, "not a text file; name the source with --source"});
   feedback::SourceFile file{below_root(path, options.root), profile_path, std::move(*text), feedback::SourceForm::kC};
-  file.form = options.form                                  ? *options.form
-              : feedback::form_of_name(path)                ? *feedback::form_of_name(path)
-                                                            : feedback::guess_form(file.text);
+  file.form = options.form                   ? *options.form
+              : feedback::form_of_name(path) ? *feedback::form_of_name(path)
+                                             : feedback::guess_form(file.text);
   return file;
 }
 
@@ -70,7 +71,8 @@ Result<Sources> read_sources(const std::vector<feedback::Decision> &decisions, c
   if (!options.files.empty())
     return sources;
   for (const feedback::Decision &decision : decisions)
-    if (const std::string &name = decision.primal.file; decision.switchable && decision.primal.line != 0 && !name.empty())
+    if (const std::string &name = decision.primal.file;
+        decision.switchable && decision.primal.line != 0 && !name.empty())
       if (const std::optional<std::string> path = locate(name, options.root))
         if (Result<void> added = add(*path, name); !added)
           return std::unexpected(added.error());

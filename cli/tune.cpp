@@ -1,7 +1,8 @@
-/// `adprof tune`: measure, suggest, rebuild, measure again, until the prediction holds and nothing better is found. See docs/tune.md.
+/// `adprof tune`: measure, suggest, rebuild, measure again, until the prediction holds and nothing better is found. See
+/// docs/tune.md.
 ///
-/// The loop is deterministic: everything it decides follows from the files of finished steps. To go on after an interruption it
-/// runs again from its start and takes finished steps from the state file.
+/// The loop is deterministic: everything it decides follows from the files of finished steps. To go on after an
+/// interruption it runs again from its start and takes finished steps from the state file.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -15,7 +16,8 @@
 #include <set>
 
 #include "cli/decisions.h"
-#include "cli/placing.h"
+#include "cli/model_options.h"
+#include "cli/progress.h"
 #include "cli/shell.h"
 #include "cli/sources.h"
 #include "cli/table.h"
@@ -43,7 +45,7 @@ constexpr double kWorthARound = 0.01;
 constexpr std::size_t kRacing = 3;
 
 struct TuneOptions {
-  PlacingOptions placing;
+  ModelOptions model;
   std::string build, run, plain_build, dir = "adprof-tune", gradient;
   double gradient_tolerance = 0;
   std::vector<std::string> programs;
@@ -67,7 +69,8 @@ Result<void> copy_over(const fs::path &from, const fs::path &to) {
   if (!error)
     fs::rename(beside, to, error);
   if (error)
-    return std::unexpected(Error{ErrorKind::kUnreadable, to.string(), "can't be written as a copy of " + from.string() + ": " + error.message()});
+    return std::unexpected(Error{ErrorKind::kUnreadable, to.string(),
+                                 "can't be written as a copy of " + from.string() + ": " + error.message()});
   return {};
 }
 
@@ -89,8 +92,9 @@ public:
     if (!base)
       return std::unexpected(base.error());
     if (base->outcome != TrialOutcome::kGood)
-      return std::unexpected(Error{ErrorKind::kUnreadable, file(*base, ""), "the first build and run, with the AD tool's defaults, " +
-                                                                                base->detail + "; nothing can be tuned before that works"});
+      return std::unexpected(Error{ErrorKind::kUnreadable, file(*base, ""),
+                                   "the first build and run, with the AD tool's defaults, " + base->detail +
+                                       "; nothing can be tuned before that works"});
     if (Result<void> loaded = add_profile(*base); !loaded)
       return std::unexpected(loaded.error());
     if (Result<void> done = rounds(); !done)
@@ -104,9 +108,9 @@ private:
   const fs::path dir_;
   TuneState state_;
   bool uses_options_ = false, uses_directives_ = false;
-  std::vector<profile::Profile> profiles_;       ///< of every good trial so far, the all-on one first
+  std::vector<profile::Profile> profiles_; ///< of every good trial so far, the all-on one first
   std::vector<std::string> profile_names_;
-  std::map<std::string, std::string> kept_on_;   ///< site -> why it stays on
+  std::map<std::string, std::string> kept_on_;    ///< site -> why it stays on
   std::optional<std::vector<std::string>> built_; ///< what the user's tree was built with last, in this process
   std::string stopped_because_;
   std::vector<fs::path> programs_;
@@ -119,27 +123,62 @@ private:
 
   Result<void> save() { return profile::write_file((dir_ / "state.json").string(), write_state(state_)); }
 
+  /// All that can be wrong with a limit before there is a profile.
+  Result<void> check_limits() const {
+    const ModelOptions &model = options_.model;
+    if (model.budget.empty() && model.tape_budget.empty())
+      return std::unexpected(
+          Error{ErrorKind::kUsage, "--budget",
+                "is missing: say how much memory the process may use, e.g. --budget 8G or --budget 1.1x; or "
+                "--tape-budget for the AD stack alone"});
+    const bool whole = !model.budget.empty();
+    if (const Result<Size> size =
+            parse_size(whole ? model.budget : model.tape_budget, whole ? "--budget" : "--tape-budget");
+        !size)
+      return std::unexpected(size.error());
+    if (const Result<double> limit = parse_time(model.time_limit, "--time-limit"); !limit)
+      return std::unexpected(limit.error());
+    return {};
+  }
+
+  std::string wishes() const {
+    const ModelOptions &model = options_.model;
+    std::string text = "budget " + model.budget + ", tape budget " + model.tape_budget + ", " + model.granularity;
+    const std::pair<const char *, const std::vector<std::string> *> lists[] = {
+        {"on", &model.keep_on}, {"off", &model.keep_off}, {"only", &model.only}};
+    for (const auto &[name, list] : lists)
+      for (const std::string &one : *list)
+        text += std::string(", ") + name + " " + one;
+    return text;
+  }
+
   Result<void> prepare() {
     uses_options_ = options_.build.find("{options}") != std::string::npos;
     uses_directives_ = options_.build.find("{directives}") != std::string::npos;
-    const bool other = options_.build.find("{header}") != std::string::npos || options_.build.find("{placement}") != std::string::npos;
+    const bool other =
+        options_.build.find("{header}") != std::string::npos || options_.build.find("{placement}") != std::string::npos;
     if (!uses_options_ && !uses_directives_ && !other)
-      return std::unexpected(Error{ErrorKind::kUsage, "--build",
-                                   "'" + options_.build + "' takes no placement; write {options}, {directives}, {header} or {placement} where "
-                                   "the AD tool's options, the patched source tree, the header or the placement file belong"});
+      return std::unexpected(
+          Error{ErrorKind::kUsage, "--build",
+                "'" + options_.build +
+                    "' takes no placement; write {options}, {directives}, {header} or {placement} where "
+                    "the AD tool's options, the patched source tree, the header or the placement file belong"});
     if (options_.rounds < 1 || options_.repeats < 1)
       return std::unexpected(Error{ErrorKind::kUsage, "--rounds, --repeats", "have to be 1 or more"});
-    if (Result<void> valid = check_placing(options_.placing); !valid)
+    if (Result<void> valid = check_limits(); !valid)
       return valid;
     std::error_code error;
     fs::create_directories(dir_, error);
     if (error)
       return std::unexpected(Error{ErrorKind::kUnreadable, dir_.string(), "can't be made: " + error.message()});
     const std::map<std::string, std::string> settings = {
-        {"build", options_.build},       {"run", options_.run},
-        {"plain_build", options_.plain_build}, {"gradient", options_.gradient},
-        {"gradient_tolerance", std::to_string(options_.gradient_tolerance)}, {"source_root", options_.sources.root},
-        {"placing", describe_placing(options_.placing)}};
+        {"build", options_.build},
+        {"run", options_.run},
+        {"plain_build", options_.plain_build},
+        {"gradient", options_.gradient},
+        {"gradient_tolerance", std::to_string(options_.gradient_tolerance)},
+        {"source_root", options_.sources.root},
+        {"limits and wishes", wishes()}};
     const fs::path state_file = dir_ / "state.json";
     if (!fs::exists(state_file)) {
       state_.settings = settings;
@@ -153,8 +192,9 @@ private:
       return std::unexpected(state.error());
     for (const auto &[name, value] : settings)
       if (const std::string before = state->settings[name]; before != value)
-        return std::unexpected(Error{ErrorKind::kUsage, dir_.string(), "holds a tuning with another " + name + " ('" + before + "', now '" +
-                                                                           value + "'); name another folder with --dir"});
+        return std::unexpected(Error{ErrorKind::kUsage, dir_.string(),
+                                     "holds a tuning with another " + name + " ('" + before + "', now '" + value +
+                                         "'); name another folder with --dir"});
     state_ = std::move(*state);
     if (!state_.trials.empty())
       say("going on with " + dir_.string() + ", " + std::to_string(state_.trials.size()) + " builds are done");
@@ -171,13 +211,17 @@ private:
   }
 
   const Trial *find(const std::vector<std::string> &off) const {
-    const auto found = std::ranges::find_if(state_.trials, [&](const Trial &t) { return t.off == off && t.purpose != "all on again"; });
+    const auto found = std::ranges::find_if(
+        state_.trials, [&](const Trial &t) { return t.off == off && t.purpose != "all on again"; });
     return found == state_.trials.end() ? nullptr : &*found;
   }
 
-  /// What the build command can express of a placement. Site lines are those of the first profile, sources the user's own.
-  Result<PlacementFile> expressible(PlacementFile placement, std::string *diff, std::vector<feedback::FilePatch> *patches) {
-    const std::vector<feedback::Decision> decisions = decisions_of(placement, profiles_.empty() ? nullptr : &profiles_.front());
+  /// What the build command can express of a placement. Site lines are those of the first profile, sources the user's
+  /// own.
+  Result<PlacementFile> expressible(PlacementFile placement, std::string *diff,
+                                    std::vector<feedback::FilePatch> *patches) {
+    const std::vector<feedback::Decision> decisions =
+        decisions_of(placement, profiles_.empty() ? nullptr : &profiles_.front());
     std::vector<std::uint8_t> on;
     if (uses_directives_) {
       const Result<Sources> sources = read_sources(decisions, options_.sources);
@@ -215,10 +259,11 @@ private:
     const fs::path root(options_.sources.root), target = dir_ / t.folder / "source";
     std::error_code error;
     const fs::path own = fs::weakly_canonical(dir_);
-    for (auto entry = fs::recursive_directory_iterator(root, error); !error && entry != fs::recursive_directory_iterator();
-         entry.increment(error)) {
+    for (auto entry = fs::recursive_directory_iterator(root, error);
+         !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
       const fs::path relative = entry->path().lexically_relative(root);
-      if (entry->is_directory() && (fs::weakly_canonical(entry->path()) == own || relative.filename() == ".git" || fs::exists(entry->path() / "state.json"))) {
+      if (entry->is_directory() && (fs::weakly_canonical(entry->path()) == own || relative.filename() == ".git" ||
+                                    fs::exists(entry->path() / "state.json"))) {
         entry.disable_recursion_pending();
         continue;
       }
@@ -229,7 +274,8 @@ private:
         fs::copy_file(entry->path(), to, fs::copy_options::overwrite_existing, error);
     }
     if (error)
-      return std::unexpected(Error{ErrorKind::kUnreadable, target.string(), "the source tree can't be copied there: " + error.message()});
+      return std::unexpected(
+          Error{ErrorKind::kUnreadable, target.string(), "the source tree can't be copied there: " + error.message()});
     for (const feedback::FilePatch &patch : patches)
       if (Result<void> written = profile::write_file((target / patch.path).string(), patch.patched); !written)
         return std::unexpected(written.error());
@@ -248,12 +294,14 @@ private:
     if (uses_directives_)
       if (Result<PlacementFile> done = expressible(placement, &diff, &patches); !done)
         return std::unexpected(done.error());
-    const std::vector<feedback::Decision> decisions = decisions_of(placement, profiles_.empty() ? nullptr : &profiles_.front());
+    const std::vector<feedback::Decision> decisions =
+        decisions_of(placement, profiles_.empty() ? nullptr : &profiles_.front());
     for (const feedback::Decision &decision : decisions)
       for (const char c : decision.callee)
         if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '.')
-          return std::unexpected(Error{ErrorKind::kInvalid, decision.name(), "a callee's name with '" + std::string(1, c) +
-                                                                                 "' can't be put into a command line"});
+          return std::unexpected(
+              Error{ErrorKind::kInvalid, decision.name(),
+                    "a callee's name with '" + std::string(1, c) + "' can't be put into a command line"});
     const std::string options = feedback::option_lists(decisions).nocheckpoint;
     std::map<std::string, std::string> values = {{"options", options},
                                                  {"header", fs::absolute(file(t, "placement.h")).string()},
@@ -302,7 +350,8 @@ private:
     std::error_code error;
     fs::create_directories(dir_ / folder, error);
     if (error)
-      return std::unexpected(Error{ErrorKind::kUnreadable, (dir_ / folder).string(), "can't be made: " + error.message()});
+      return std::unexpected(
+          Error{ErrorKind::kUnreadable, (dir_ / folder).string(), "can't be made: " + error.message()});
     if (Result<void> done = measure(t, placement); !done)
       return std::unexpected(done.error());
     std::string text = folder + ": " + to_string(t.outcome);
@@ -366,7 +415,8 @@ private:
     for (const placement::PlacedSite &site : placement.sites)
       asked.push_back({site.name(), site.on, site.switchable});
     for (const verify::SiteMode &mode : verify::compare_modes(asked, *profile))
-      if (mode.switchable && (mode.verdict == verify::ModeVerdict::kOtherMode || mode.verdict == verify::ModeVerdict::kMixed))
+      if (mode.switchable &&
+          (mode.verdict == verify::ModeVerdict::kOtherMode || mode.verdict == verify::ModeVerdict::kMixed))
         t.disobeyed.push_back(mode.name);
     if (Result<void> kept = keep_programs(t.folder, "program-"); !kept)
       return kept;
@@ -374,8 +424,9 @@ private:
       return {};
     const auto gradient_after = fs::last_write_time(options_.gradient, error);
     if (error || (gradient_existed && gradient_after == gradient_before))
-      return std::unexpected(Error{ErrorKind::kUnreadable, options_.gradient,
-                                   "was not written by '" + options_.run + "'; --gradient names the file that the run writes"});
+      return std::unexpected(
+          Error{ErrorKind::kUnreadable, options_.gradient,
+                "was not written by '" + options_.run + "'; --gradient names the file that the run writes"});
     if (Result<void> copied = copy_over(options_.gradient, dir_ / t.folder / "gradient"); !copied)
       return copied;
     if (state_.trials.empty())
@@ -406,8 +457,9 @@ private:
     return verify::compare_gradients(gradients[0], gradients[1]);
   }
 
-  /// The programs that the run starts: those named, else the executables among its words. They are exchanged later on, so only
-  /// binaries that lie below the current folder are taken for the user's own: never an interpreter or a launcher.
+  /// The programs that the run starts: those named, else the executables among its words. They are exchanged later on,
+  /// so only binaries that lie below the current folder are taken for the user's own: never an interpreter or a
+  /// launcher.
   void find_programs() {
     if (!programs_.empty())
       return;
@@ -431,7 +483,8 @@ private:
         continue;
       char magic[4] = {};
       std::ifstream(path, std::ios::binary).read(magic, sizeof magic);
-      if (std::string_view(magic, sizeof magic) == "\x7f" "ELF")
+      if (std::string_view(magic, sizeof magic) == "\x7f"
+                                                   "ELF")
         programs_.push_back(path);
     }
   }
@@ -465,15 +518,36 @@ private:
            (placement.limit.process_bytes < 0 || t.process_bytes <= placement.limit.process_bytes);
   }
 
+  /// The fastest placement within the budget by all that was measured.
+  Result<PlacementFile> suggest() {
+    ModelOptions wanted = options_.model;
+    wanted.profiles = profile_names_;
+    for (const auto &[site, why] : kept_on_)
+      wanted.keep_on.push_back(site);
+    if (uses_options_)
+      wanted.granularity = "callee";
+    Progress progress(io_, "searching");
+    const Result<Model> model = load_model(wanted, progress);
+    if (!model)
+      return std::unexpected(model.error());
+    placement::Solver solver(model->tree, model->solve);
+    const Result<std::int64_t> budget = budget_bytes(wanted, solver, *model);
+    if (!budget)
+      return std::unexpected(budget.error());
+    const Result<placement::Answer> answer = solver.fastest(*budget);
+    if (!answer)
+      return std::unexpected(answer.error().kind == ErrorKind::kInfeasible
+                                 ? too_little(wanted, *budget, solver.least_memory(), model->solve.whole_process)
+                                 : answer.error());
+    placement::Limit limit;
+    (model->solve.whole_process ? limit.process_bytes : limit.tape_bytes) = *budget;
+    return placement_file(*model, *answer, limit);
+  }
+
   Result<void> rounds() {
     find_programs();
     for (int round = 1; round <= options_.rounds; ++round) {
-      PlacingOptions placing = options_.placing;
-      for (const auto &[site, why] : kept_on_)
-        placing.keep_on.push_back(site);
-      if (uses_options_)
-        placing.by_callee = true;
-      const Result<PlacementFile> suggested = place(profiles_, profile_names_, placing, io_);
+      const Result<PlacementFile> suggested = suggest();
       if (!suggested)
         return std::unexpected(suggested.error());
       const Result<PlacementFile> next = expressible(*suggested, nullptr, nullptr);
@@ -497,7 +571,8 @@ private:
         stopped_because_ = "the best placement by all that was measured is " + before->folder + ", which was tried";
         return {};
       }
-      if (const Trial *fastest = fastest_so_far(); fastest && suggested->predicted_time_ns > (1 - kWorthARound) * fastest->time_ns) {
+      if (const Trial *fastest = fastest_so_far();
+          fastest && suggested->predicted_time_ns > (1 - kWorthARound) * fastest->time_ns) {
         stopped_because_ = "nothing is predicted to be faster than " + fastest->folder + " by 1 % or more";
         return {};
       }
@@ -506,7 +581,8 @@ private:
         return std::unexpected(tried.error());
       for (const std::string &site : tried->disobeyed)
         if (kept_on_.emplace(site, "the AD tool did not take it").second)
-          say(site + " did not run in the mode asked for (an unknown name, or no split version); it stays on from here");
+          say(site +
+              " did not run in the mode asked for (an unknown name, or no split version); it stays on from here");
       if (tried->outcome != TrialOutcome::kGood) {
         if (Result<void> found = find_bad_sites(*next, *tried, folder); !found)
           return found;
@@ -541,10 +617,11 @@ private:
       return std::unexpected(again.error());
     if (again->outcome == TrialOutcome::kGood)
       return {};
-    return std::unexpected(Error{ErrorKind::kInfeasible, options_.gradient.empty() ? "--run" : options_.gradient,
-                                 "the all-on program, built and run again, " + again->detail +
-                                     ": its result is not the same from run to run. Make it reproducible, or accept a difference with "
-                                     "--gradient-tolerance"});
+    return std::unexpected(
+        Error{ErrorKind::kInfeasible, options_.gradient.empty() ? "--run" : options_.gradient,
+              "the all-on program, built and run again, " + again->detail +
+                  ": its result is not the same from run to run. Make it reproducible, or accept a difference with "
+                  "--gradient-tolerance"});
   }
 
   /// Finds which of the sites that are off break the build, the run or the gradient; they stay on.
@@ -558,13 +635,15 @@ private:
     for (const placement::PlacedSite &site : placement.sites) {
       if (site.on || !site.switchable)
         continue;
-      const auto [found, is_new] = unit_of.emplace(uses_options_ && !uses_directives_ ? site.callee : site.name(), units.size());
+      const auto [found, is_new] =
+          unit_of.emplace(uses_options_ && !uses_directives_ ? site.callee : site.name(), units.size());
       if (is_new)
         units.emplace_back();
       units[found->second].push_back(site.name());
     }
     say(bad.folder + " is bad; looking for the cause among " + std::to_string(units.size()) + " choices, about " +
-        std::to_string(1 + static_cast<int>(std::ceil(std::log2(std::max<std::size_t>(units.size(), 1))))) + " builds each");
+        std::to_string(1 + static_cast<int>(std::ceil(std::log2(std::max<std::size_t>(units.size(), 1))))) +
+        " builds each");
     int step = 0;
     const auto bad_with = [&](const std::vector<std::uint8_t> &off) -> Result<bool> {
       PlacementFile part = placement;
@@ -578,7 +657,8 @@ private:
         if (site.switchable)
           site.on = !names.contains(site.name());
       ++step;
-      const Result<Trial> tried = trial(part, "bisection", folder + "-bisect-" + std::string(step < 10 ? "0" : "") + std::to_string(step));
+      const Result<Trial> tried =
+          trial(part, "bisection", folder + "-bisect-" + std::string(step < 10 ? "0" : "") + std::to_string(step));
       if (!tried)
         return std::unexpected(tried.error());
       return tried->outcome != TrialOutcome::kGood;
@@ -594,7 +674,8 @@ private:
     return {};
   }
 
-  // The result -------------------------------------------------------------------------------------------------------------
+  // The result
+  // -------------------------------------------------------------------------------------------------------------
 
   Result<void> build_again(const Candidate &candidate, const std::string &command, const std::string &log) {
     const Trial &t = by_folder(candidate.folder);
@@ -606,7 +687,8 @@ private:
       return std::unexpected(end.error());
     built_ = t.off;
     if (end->status != 0)
-      return std::unexpected(Error{ErrorKind::kUnreadable, file(t, log), "the build ended with status " + std::to_string(end->status)});
+      return std::unexpected(
+          Error{ErrorKind::kUnreadable, file(t, log), "the build ended with status " + std::to_string(end->status)});
     return {};
   }
 
@@ -630,8 +712,8 @@ private:
     return times;
   }
 
-  /// Runs all-on and the latest suggestions in turn at full speed, and picks the fastest within the budget. Instrumented times decide
-  /// which placements are tried, not which one is taken.
+  /// Runs all-on and the latest suggestions in turn at full speed, and picks the fastest within the budget.
+  /// Instrumented times decide which placements are tried, not which one is taken.
   Result<void> pick_best() {
     std::vector<const Candidate *> racing = {&candidates_.front()};
     for (std::size_t i = candidates_.size() - std::min(candidates_.size() - 1, kRacing); i < candidates_.size(); ++i)
@@ -641,13 +723,16 @@ private:
       if (Result<void> done = race(racing); !done)
         return done;
     for (const Candidate *candidate : racing)
-      if (candidate->within_budget && (best_folder_.empty() || median(plain_times(candidate->folder)) < median(plain_times(best_folder_))))
+      if (candidate->within_budget &&
+          (best_folder_.empty() || median(plain_times(candidate->folder)) < median(plain_times(best_folder_))))
         best_folder_ = candidate->folder;
     return {};
   }
 
   Result<void> race(const std::vector<const Candidate *> &racing) {
-    const auto enough = [&](const Candidate *one, int count) { return plain_times(one->folder).size() >= static_cast<std::size_t>(count); };
+    const auto enough = [&](const Candidate *one, int count) {
+      return plain_times(one->folder).size() >= static_cast<std::size_t>(count);
+    };
     if (std::ranges::all_of(racing, [&](const Candidate *one) { return enough(one, options_.repeats); }))
       return {};
     const bool plain = !options_.plain_build.empty();
@@ -694,7 +779,8 @@ private:
       return std::unexpected(picked.error());
     if (best_folder_.empty()) {
       print_table();
-      return std::unexpected(Error{ErrorKind::kInfeasible, "--budget", "no placement that was measured keeps it; " + stopped_because_});
+      return std::unexpected(
+          Error{ErrorKind::kInfeasible, "--budget", "no placement that was measured keeps it; " + stopped_because_});
     }
     const Candidate &best = *std::ranges::find(candidates_, best_folder_, &Candidate::folder);
     // The user's tree is left as the best placement builds it, with its instrumented program.
@@ -713,15 +799,17 @@ private:
     if (options_.json) {
       using Json = nlohmann::ordered_json;
       const Json state = Json::parse(write_state(state_));
-      const Json document = {{"format", "adprof-tune"},
-                             {"version", 1},
-                             {"placement", result},
-                             {"best", best_folder_},
-                             {"stopped", stopped_because_},
-                             {"options", options},
-                             {"kept_on", kept_on_},
-                             {"trials", state["trials"]},
-                             {"plain", {{"all_on_ns", before}, {"best_ns", after}, {"speed_up", speed_up}, {"repeats", options_.repeats}}}};
+      const Json document = {
+          {"format", "adprof-tune"},
+          {"version", 1},
+          {"placement", result},
+          {"best", best_folder_},
+          {"stopped", stopped_because_},
+          {"options", options},
+          {"kept_on", kept_on_},
+          {"trials", state["trials"]},
+          {"plain",
+           {{"all_on_ns", before}, {"best_ns", after}, {"speed_up", speed_up}, {"repeats", options_.repeats}}}};
       io_.out << document.dump(1, ' ', false, Json::error_handler_t::replace) << "\n";
       return kDone;
     }
@@ -739,23 +827,37 @@ private:
     if (uses_directives_)
       io_.out << "patch: " << file(by_folder(best_folder_), "directives.diff") << "\n";
     io_.out << "placement: " << result << "\n"
-            << "measured at full speed, medians of " << options_.repeats << " runs in turn: all on " << format_time(before) << ", best "
-            << format_time(after) << ", speed-up " << format_ratio(speed_up) << "\n";
-    io_.talk << "next: keep the " << (uses_directives_ ? "patch" : "options") << " in your build; `adprof check --baseline "
-             << file(by_folder(best_folder_), "profile.json") << " NEW` watches it in CI\n";
+            << "measured at full speed, medians of " << options_.repeats << " runs in turn: all on "
+            << format_time(before) << ", best " << format_time(after) << ", speed-up " << format_ratio(speed_up)
+            << "\n";
+    io_.talk << "next: keep the " << (uses_directives_ ? "patch" : "options")
+             << " in your build; `adprof check --baseline " << file(by_folder(best_folder_), "profile.json")
+             << " NEW` watches it in CI\n";
     return kDone;
   }
 
   void print_table() {
     if (options_.json)
       return;
-    Table table({{"round", false, true}, {"off", true}, {"peak predicted", true}, {"measured", true}, {"time predicted", true}, {"measured", true}, {"full speed", true}, {"result"}});
+    Table table({{"round", false, true},
+                 {"off", true},
+                 {"peak predicted", true},
+                 {"measured", true},
+                 {"time predicted", true},
+                 {"measured", true},
+                 {"full speed", true},
+                 {"result"}});
     for (const Trial &t : state_.trials) {
       const bool good = t.outcome == TrialOutcome::kGood;
-      table.add_row({t.folder, std::to_string(t.off.size()), t.predicted_tape_bytes > 0 ? format_bytes(t.predicted_tape_bytes) : "",
-                     t.tape_bytes > 0 ? format_bytes(t.tape_bytes) : "", t.predicted_time_ns > 0 ? format_time(t.predicted_time_ns) : "",
-                     t.time_ns > 0 ? format_time(t.time_ns) : "", plain_times(t.folder).empty() ? "" : format_time(median(plain_times(t.folder))),
-                     {to_string(t.outcome) + (t.folder == best_folder_ ? ", best" : ""), good ? Style::kPlain : Style::kBad}});
+      table.add_row(
+          {t.folder,
+           std::to_string(t.off.size()),
+           t.predicted_tape_bytes > 0 ? format_bytes(t.predicted_tape_bytes) : "",
+           t.tape_bytes > 0 ? format_bytes(t.tape_bytes) : "",
+           t.predicted_time_ns > 0 ? format_time(t.predicted_time_ns) : "",
+           t.time_ns > 0 ? format_time(t.time_ns) : "",
+           plain_times(t.folder).empty() ? "" : format_time(median(plain_times(t.folder))),
+           {to_string(t.outcome) + (t.folder == best_folder_ ? ", best" : ""), good ? Style::kPlain : Style::kBad}});
     }
     io_.out << table.text(io_.width, io_.colour_out());
   }
@@ -765,23 +867,34 @@ private:
 
 void add_tune(CLI::App &app, Action &action) {
   auto options = std::make_shared<TuneOptions>();
-  CLI::App *verb = app.add_subcommand("tune", "Measure, suggest, rebuild and measure again until the best placement is found");
-  verb->add_option("--build", options->build, "Command that regenerates and builds the adjoint with `adprof cc`; {options}, {directives}, "
-                                              "{header} or {placement} stand for the placement")
+  CLI::App *verb =
+      app.add_subcommand("tune", "Measure, suggest, rebuild and measure again until the best placement is found");
+  verb->add_option("--build", options->build,
+                   "Command that regenerates and builds the adjoint with `adprof cc`; {options}, {directives}, "
+                   "{header} or {placement} stand for the placement")
       ->required();
   verb->add_option("--run", options->run, "Command that runs it")->required();
-  verb->add_option("--gradient", options->gradient, "File with the gradient that the run writes: compared in each round");
-  verb->add_option("--gradient-tolerance", options->gradient_tolerance, "Largest relative difference that is accepted; 0: to the bit")
+  verb->add_option("--gradient", options->gradient,
+                   "File with the gradient that the run writes: compared in each round");
+  verb->add_option("--gradient-tolerance", options->gradient_tolerance,
+                   "Largest relative difference that is accepted; 0: to the bit")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   verb->add_option("--rounds", options->rounds, "At most this many suggestions are tried")->capture_default_str();
-  verb->add_option("--repeats", options->repeats, "Runs of each program in the final race at full speed")->capture_default_str();
-  verb->add_option("--plain-build", options->plain_build, "Command that builds without adprof, for the final measurement; the same placeholders");
-  verb->add_option("--program", options->programs, "Program or library that the build writes and the run uses, where --run doesn't name it; repeatable");
-  verb->add_option("--source-root", options->sources.root, "Source tree that {directives} is a patched copy of")->capture_default_str();
-  verb->add_option("--dir", options->dir, "Folder for the files of all rounds; going on after an interruption needs nothing else")
+  verb->add_option("--repeats", options->repeats, "Runs of each program in the final race at full speed")
       ->capture_default_str();
-  add_placing_options(*verb, options->placing);
+  verb->add_option("--plain-build", options->plain_build,
+                   "Command that builds without adprof, for the final measurement; the same placeholders");
+  verb->add_option(
+      "--program", options->programs,
+      "Program or library that the build writes and the run uses, where --run doesn't name it; repeatable");
+  verb->add_option("--source-root", options->sources.root, "Source tree that {directives} is a patched copy of")
+      ->capture_default_str();
+  verb->add_option("--dir", options->dir,
+                   "Folder for the files of all rounds; going on after an interruption needs nothing else")
+      ->capture_default_str();
+  add_budgets(*verb, options->model);
+  add_wishes(*verb, options->model);
   verb->add_flag("--json", options->json, "The result as JSON");
   verb->callback([options, &action] { action = [options](Io &io) { return Tuner(*options, io).run(); }; });
 }

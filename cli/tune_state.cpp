@@ -42,14 +42,18 @@ std::string write_state(const TuneState &state) {
                       {"off", t.off}});
   for (const PlainRun &run : state.plain_runs)
     plain.push_back({{"folder", run.folder}, {"wall_ns", run.wall_ns}});
-  const Json document = {{"format", "adprof-tune-state"}, {"version", kVersion}, {"settings", state.settings},
-                         {"trials", trials},               {"plain_runs", plain}};
+  const Json document = {{"format", "adprof-tune-state"},
+                         {"version", kVersion},
+                         {"settings", state.settings},
+                         {"trials", trials},
+                         {"plain_runs", plain}};
   return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 Result<TuneState> read_state(const std::string &text, const std::string &where) {
   const auto bad = [&](const std::string &what) {
-    return std::unexpected(Error{ErrorKind::kUnreadable, where, what + "; name another folder with --dir to begin anew"});
+    return std::unexpected(
+        Error{ErrorKind::kUnreadable, where, what + "; name another folder with --dir to begin anew"});
   };
   try {
     const Json document = Json::parse(text);

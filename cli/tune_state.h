@@ -1,5 +1,6 @@
-/// What `adprof tune` has done so far, kept in a file so that an interrupted run goes on where it stopped: the loop is run again
-/// from its start and takes every finished step from here instead of building and running it. Used by `tune` only.
+/// What `adprof tune` has done so far, kept in a file so that an interrupted run goes on where it stopped: the loop is
+/// run again from its start and takes every finished step from here instead of building and running it. Used by `tune`
+/// only.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +18,12 @@ std::string to_string(TrialOutcome outcome);
 
 /// One placement, built, run and measured.
 struct Trial {
-  std::string folder;           ///< within the folder of the tuning
-  std::string purpose;          ///< "all on", "suggested", "bisection", "all on again"
-  std::vector<std::string> off; ///< names of the sites asked to be off; sorted
+  std::string folder;                 ///< within the folder of the tuning
+  std::string purpose;                ///< "all on", "suggested", "bisection", "all on again"
+  std::vector<std::string> off;       ///< names of the sites asked to be off; sorted
   std::vector<std::string> disobeyed; ///< sites that ran in another mode than asked
   TrialOutcome outcome = TrialOutcome::kGood;
-  std::string detail;           ///< why it is not good
+  std::string detail; ///< why it is not good
   std::int64_t predicted_tape_bytes = 0, tape_bytes = 0, process_bytes = 0;
   double predicted_time_ns = 0, time_ns = 0; ///< inside adjoint roots, under measurement
 };

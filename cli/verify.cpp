@@ -1,4 +1,5 @@
-/// `adprof verify`: did the regenerated adjoint do what the placement asked for, and is its gradient the same? See docs/verify.md.
+/// `adprof verify`: did the regenerated adjoint do what the placement asked for, and is its gradient the same? See
+/// docs/verify.md.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -39,7 +40,9 @@ struct Verdict {
   Json json = Json::object();
 };
 
-double relative(double predicted, double measured) { return predicted > 0 ? measured / predicted - 1 : 0; }
+double relative(double predicted, double measured) {
+  return predicted > 0 ? measured / predicted - 1 : 0;
+}
 
 void check_modes(const placement::PlacementFile &placement, const profile::Profile &profile, Verdict &verdict) {
   std::vector<verify::AskedMode> asked;
@@ -68,8 +71,8 @@ void check_modes(const placement::PlacementFile &placement, const profile::Profi
   verdict.json["modes"] = {{"sites", compared}, {"as_asked", as_asked}, {"others", json}};
 }
 
-void check_budget(const placement::PlacementFile &placement, const profile::Profile &profile, const VerifyOptions &options,
-                  double peak_tolerance, double time_tolerance, Verdict &verdict) {
+void check_budget(const placement::PlacementFile &placement, const profile::Profile &profile,
+                  const VerifyOptions &options, double peak_tolerance, double time_tolerance, Verdict &verdict) {
   const Measured measured = measured_of(profile);
   const double peak_change =
       relative(static_cast<double>(placement.predicted_tape_bytes), static_cast<double>(measured.tape_bytes));
@@ -81,8 +84,9 @@ void check_budget(const placement::PlacementFile &placement, const profile::Prof
     verdict.differs.push_back("AD stack and other memory together, " + format_bytes(measured.process_bytes) +
                               ", are over the budget of " + format_bytes(placement.limit.process_bytes));
   if (placement.predicted_tape_bytes > 0 && std::fabs(peak_change) > peak_tolerance)
-    verdict.differs.push_back("AD stack peak " + format_bytes(measured.tape_bytes) + " is " + format_change(peak_change) +
-                              " off the predicted " + format_bytes(placement.predicted_tape_bytes));
+    verdict.differs.push_back("AD stack peak " + format_bytes(measured.tape_bytes) + " is " +
+                              format_change(peak_change) + " off the predicted " +
+                              format_bytes(placement.predicted_tape_bytes));
   if (!options.time_tolerance.empty() && placement.predicted_time_ns > 0 && std::fabs(time_change) > time_tolerance)
     verdict.differs.push_back("adjoint time " + format_time(measured.time_ns) + " is " + format_change(time_change) +
                               " off the predicted " + format_time(placement.predicted_time_ns));
@@ -112,12 +116,13 @@ Result<std::vector<verify::SiteComparison>> check_sites(const profile::Profile &
   std::vector<verify::SiteComparison> sites = verify::compare_sites(*tree, as_built, profile);
   Json json = Json::array();
   for (const verify::SiteComparison &site : sites)
-    json.push_back({{"site", site.name},
-                    {"mode", site.on ? "on" : "off"},
-                    {"estimated", site.estimated},
-                    {"tape_bits", {{"predicted", site.predicted_tape_bits}, {"measured", site.measured_tape_bits}}},
-                    {"snapshot_bits", {{"predicted", site.predicted_snapshot_bits}, {"measured", site.measured_snapshot_bits}}},
-                    {"recompute_ns", {{"predicted", site.predicted_recompute_ns}, {"measured", site.measured_recompute_ns}}}});
+    json.push_back(
+        {{"site", site.name},
+         {"mode", site.on ? "on" : "off"},
+         {"estimated", site.estimated},
+         {"tape_bits", {{"predicted", site.predicted_tape_bits}, {"measured", site.measured_tape_bits}}},
+         {"snapshot_bits", {{"predicted", site.predicted_snapshot_bits}, {"measured", site.measured_snapshot_bits}}},
+         {"recompute_ns", {{"predicted", site.predicted_recompute_ns}, {"measured", site.measured_recompute_ns}}}});
   verdict.json["sites"] = json;
   return sites;
 }
@@ -170,11 +175,13 @@ void print_sites(std::vector<verify::SiteComparison> sites, bool all, Io &io) {
   Table table({{"site", false, true}, {"mode"}, {"tape", true}, {"snapshot", true}, {"recomputation", true}});
   for (std::size_t i = 0; i < shown; ++i) {
     const verify::SiteComparison &s = sites[i];
-    table.add_row({s.name, std::string(s.on ? "on" : "off") + (s.estimated ? "*" : ""), bits(s.predicted_tape_bits, s.measured_tape_bits),
+    table.add_row({s.name, std::string(s.on ? "on" : "off") + (s.estimated ? "*" : ""),
+                   bits(s.predicted_tape_bits, s.measured_tape_bits),
                    s.on ? bits(s.predicted_snapshot_bits, s.measured_snapshot_bits) : Cell(),
                    s.on ? format_time(s.predicted_recompute_ns) + " -> " + format_time(s.measured_recompute_ns) : ""});
   }
-  io.out << "\npredicted -> measured, in the mode that really ran: largest invocation, time of the whole run (* estimated)\n"
+  io.out << "\npredicted -> measured, in the mode that really ran: largest invocation, time of the whole run (* "
+            "estimated)\n"
          << table.text(io.width, io.colour_out());
   if (shown < sites.size())
     io.out << "... " << sites.size() - shown << " more (--all)\n";
@@ -194,7 +201,9 @@ Result<int> run_verify(const VerifyOptions &options, Io &io) {
   const Result<profile::Profile> profile = profile::load(options.profile);
   if (!profile)
     return std::unexpected(profile.error());
-  if (const Result<void> match = require_match(*placement, *profile, *min_match, options.placement, options.profile, io); !match)
+  if (const Result<void> match =
+          require_match(*placement, *profile, *min_match, options.placement, options.profile, io);
+      !match)
     return std::unexpected(match.error());
 
   Verdict verdict;
@@ -229,10 +238,12 @@ Result<int> run_verify(const VerifyOptions &options, Io &io) {
     return accepted ? kDone : kAnswerIsNo;
   }
   const Measured measured = measured_of(*profile);
-  io.out << "sites in the mode asked for: " << verdict.json["modes"]["as_asked"] << " of " << verdict.json["modes"]["sites"] << "\n";
+  io.out << "sites in the mode asked for: " << verdict.json["modes"]["as_asked"] << " of "
+         << verdict.json["modes"]["sites"] << "\n";
   Table table({{""}, {"predicted", true}, {"measured", true}, {"change", true}});
   table.add_row({"AD stack peak", format_bytes(placement->predicted_tape_bytes), format_bytes(measured.tape_bytes),
-                 format_change(relative(static_cast<double>(placement->predicted_tape_bytes), static_cast<double>(measured.tape_bytes)))});
+                 format_change(relative(static_cast<double>(placement->predicted_tape_bytes),
+                                        static_cast<double>(measured.tape_bytes)))});
   table.add_row({"adjoint time", format_time(placement->predicted_time_ns), format_time(measured.time_ns),
                  format_change(relative(placement->predicted_time_ns, measured.time_ns))});
   io.out << table.text(io.width, io.colour_out());
@@ -243,10 +254,11 @@ Result<int> run_verify(const VerifyOptions &options, Io &io) {
   for (const std::string &difference : verdict.differs)
     io.out << styled("differs: ", Style::kBad, io.colour_out()) << difference << "\n";
   if (accepted)
-    io.talk << "the placement does what it promised\nnext: keep " << options.placement << " with the sources; `adprof check --baseline "
-            << options.profile << " NEW` watches it in CI\n";
+    io.talk << "the placement does what it promised\nnext: keep " << options.placement
+            << " with the sources; `adprof check --baseline " << options.profile << " NEW` watches it in CI\n";
   else
-    io.talk << "next: `adprof suggest` on " << options.profile << " and the profile before takes what was measured into account; "
+    io.talk << "next: `adprof suggest` on " << options.profile
+            << " and the profile before takes what was measured into account; "
             << "`adprof tune` does the whole loop\n";
   return accepted ? kDone : kAnswerIsNo;
 }
@@ -260,16 +272,22 @@ void add_verify(CLI::App &app, Action &action) {
   verb->add_option("--placement", options->placement, "Placement it was regenerated with")->capture_default_str();
   verb->add_option("--reference", options->references,
                    "Profile that the placement was made from (repeatable): compares bytes and time of every site");
-  auto *compare = verb->add_option("--compare", options->compare, "Command whose exit status says whether the results are the same");
-  verb->add_option("--gradient", options->gradients, "Two files: gradient before and after (raw doubles, text, Fortran records or .npy)")
+  auto *compare = verb->add_option("--compare", options->compare,
+                                   "Command whose exit status says whether the results are the same");
+  verb->add_option("--gradient", options->gradients,
+                   "Two files: gradient before and after (raw doubles, text, Fortran records or .npy)")
       ->expected(2)
       ->excludes(compare);
-  verb->add_option("--gradient-tolerance", options->gradient_tolerance, "Largest relative difference that is accepted; 0: to the bit")
+  verb->add_option("--gradient-tolerance", options->gradient_tolerance,
+                   "Largest relative difference that is accepted; 0: to the bit")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  verb->add_option("--peak-tolerance", options->peak_tolerance, "Accepted distance of the peak from the prediction")->capture_default_str();
-  verb->add_option("--time-tolerance", options->time_tolerance, "The same for the time; without it, time is only reported");
-  verb->add_option("--min-match", options->min_match, "Least share of the profile's time in sites that the placement knows")
+  verb->add_option("--peak-tolerance", options->peak_tolerance, "Accepted distance of the peak from the prediction")
+      ->capture_default_str();
+  verb->add_option("--time-tolerance", options->time_tolerance,
+                   "The same for the time; without it, time is only reported");
+  verb->add_option("--min-match", options->min_match,
+                   "Least share of the profile's time in sites that the placement knows")
       ->capture_default_str();
   verb->add_flag("--all", options->all, "Every site in the table");
   verb->add_flag("--json", options->json, "Everything as JSON");

@@ -24,28 +24,29 @@ struct Decision {
   std::string name() const { return caller + ":" + callee + ":" + std::to_string(ordinal); }
 };
 
-/// What a whole placement costs, for choosing between the two ways of expressing decisions that have no words of their own.
+/// What a whole placement costs, for choosing between the two ways of expressing decisions that have no words of their
+/// own.
 struct Cost {
   double time_ns = 0;
   std::int64_t peak_bytes = 0;
   bool within_budget = true;
 };
 
-/// `on` is parallel to the decisions. Empty function: costs are unknown, and whatever can't be expressed stays on, which
-/// is what AD tools do by default.
+/// `on` is parallel to the decisions. Empty function: costs are unknown, and whatever can't be expressed stays on,
+/// which is what AD tools do by default.
 using CostFunction = std::function<Cost(const std::vector<std::uint8_t> &on)>;
 
 /// Decisions of one group (one callee of an option list, one statement of a source) that differ, though the form has
 /// only one word for the group.
 struct Loss {
-  std::string group;            ///< "callee f" or "src/step.f90:12"
+  std::string group; ///< "callee f" or "src/step.f90:12"
   bool chosen_on = true;
-  std::vector<std::string> changed; ///< names of the sites whose mode differs from the one asked for
+  std::vector<std::string> changed;  ///< names of the sites whose mode differs from the one asked for
   std::optional<Cost> if_on, if_off; ///< of the whole placement, where a cost function was given
 };
 
-/// Decides each group as a whole. Groups whose members agree are left alone; the others are decided one after the other,
-/// the one with most recomputation first, by cost: within budget before over budget, then faster, then smaller.
+/// Decides each group as a whole. Groups whose members agree are left alone; the others are decided one after the
+/// other, the one with most recomputation first, by cost: within budget before over budget, then faster, then smaller.
 /// On return `on` holds what the form can express. Not an optimum over all conflicting groups together: `suggest
 /// --granularity callee` gives that.
 struct Group {

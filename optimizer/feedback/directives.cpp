@@ -66,7 +66,6 @@ std::vector<std::uint32_t> rows_at(const Work &work, const profile::SourceLine &
   return found;
 }
 
-
 /// Calls of `name` in statements that cover one of the rows, in the order of the text. A call in one of the rows itself
 /// wins over one in another row of the same statement.
 std::vector<std::size_t> statements_calling(const Work &work, const std::vector<std::uint32_t> &rows,
@@ -74,8 +73,8 @@ std::vector<std::size_t> statements_calling(const Work &work, const std::vector<
   std::vector<std::size_t> in_row, in_statement;
   for (std::size_t s = 0; s < work.scan.statements.size(); ++s) {
     const Statement &statement = work.scan.statements[s];
-    const bool covers = std::ranges::any_of(
-        rows, [&](std::uint32_t r) { return statement.first_row <= r && r <= statement.last_row; });
+    const bool covers =
+        std::ranges::any_of(rows, [&](std::uint32_t r) { return statement.first_row <= r && r <= statement.last_row; });
     if (!covers)
       continue;
     for (const CalledName &called : statement.called)
@@ -113,7 +112,8 @@ public:
         by_place[{decision.primal.file, decision.primal.line, decision.callee}].push_back(d);
     }
     for (auto &[place, sites] : by_place) {
-      std::ranges::sort(sites, {}, [&](std::size_t d) { return std::pair(decisions_[d].caller, decisions_[d].ordinal); });
+      std::ranges::sort(sites, {},
+                        [&](std::size_t d) { return std::pair(decisions_[d].caller, decisions_[d].ordinal); });
       locate(sites);
     }
     settle();
@@ -183,7 +183,8 @@ private:
       const Statement &statement = home->scan.statements[s];
       if (statement.in_directive) {
         for (const std::size_t d : sites)
-          mismatch(d, "the call stands in a preprocessor directive (" + quoted_row(home->rows[statement.first_row].text) +
+          mismatch(d, "the call stands in a preprocessor directive (" +
+                          quoted_row(home->rows[statement.first_row].text) +
                           "), where no directive of the AD tool can stand");
         return;
       }
@@ -227,7 +228,8 @@ private:
     return statements;
   }
 
-  std::string what_stands_there(const Work &work, const std::vector<std::uint32_t> &rows, const Decision &decision) const {
+  std::string what_stands_there(const Work &work, const std::vector<std::uint32_t> &rows,
+                                const Decision &decision) const {
     const std::string name = written_name(decision.callee, work.file->form);
     std::set<std::string> calls;
     for (const Statement &statement : work.scan.statements)
@@ -242,7 +244,9 @@ private:
       what += ")";
     }
     std::optional<std::uint32_t> nearest;
-    const auto distance = [&](std::uint32_t row) { return row > rows.front() ? row - rows.front() : rows.front() - row; };
+    const auto distance = [&](std::uint32_t row) {
+      return row > rows.front() ? row - rows.front() : rows.front() - row;
+    };
     for (const Statement &statement : work.scan.statements)
       for (const CalledName &called : statement.called)
         if (is_called(called.name, name, work.file->form) && (!nearest || distance(called.row) < distance(*nearest)))
@@ -251,8 +255,9 @@ private:
       what += "; the nearest call of it is in line " + std::to_string(work.rows[*nearest].line) +
               ": the source has changed since it was profiled, profile it again";
     else
-      what += "; it is called nowhere in " + work.file->path +
-              ": is it called by a generic name, a pointer or a macro, or has the source changed since it was profiled?";
+      what +=
+          "; it is called nowhere in " + work.file->path +
+          ": is it called by a generic name, a pointer or a macro, or has the source changed since it was profiled?";
     return what;
   }
 
@@ -270,7 +275,8 @@ private:
     const std::vector<Statement> &statements = work.scan.statements;
     const auto is_off = [&](std::size_t s) { return patch_.on[work.members.at(s).front()] == 0; };
 
-    // What stands there: directives right before a statement are its own; those before a head in the same row may serve it.
+    // What stands there: directives right before a statement are its own; those before a head in the same row may serve
+    // it.
     std::map<std::size_t, FoundDirective> erased; // by position
     std::set<std::size_t> owned_and_kept;
     FilePatch file;
@@ -381,7 +387,8 @@ private:
   Result<void> check(const Work &work, const std::string &patched) const {
     const auto bug = [&](const std::string &what) {
       return std::unexpected(Error{ErrorKind::kInvalid, work.file->path,
-                                   what + ", so it is left alone: is it complete " + std::string(to_string(work.file->form)) +
+                                   what + ", so it is left alone: is it complete " +
+                                       std::string(to_string(work.file->form)) +
                                        "? If the compiler accepts it, please report it"});
     };
     const std::vector<Row> rows = split_rows(patched, work.file->profile_path);

@@ -2,9 +2,11 @@
 /// `apply` and `tune`. Text in, text out: reading and writing files is the CLI's.
 ///
 /// These are the user's own sources, so:
-/// - only comment rows are added or removed; where a statement begins in the middle of a row, the row is broken before it.
+/// - only comment rows are added or removed; where a statement begins in the middle of a row, the row is broken before
+/// it.
 ///   The patched text is scanned again and must hold the same code;
-/// - a call is found by its line *and* its name. Where the two don't fit, that site is a mismatch and nothing is guessed;
+/// - a call is found by its line *and* its name. Where the two don't fit, that site is a mismatch and nothing is
+/// guessed;
 /// - a directive that stands there already is kept or removed, never doubled.
 #pragma once
 
@@ -32,8 +34,8 @@ struct Mismatch {
 
 struct FilePatch {
   std::string path;
-  std::string patched; ///< the whole new text
-  std::string diff;    ///< unified, with a/ and b/ before the path
+  std::string patched;                  ///< the whole new text
+  std::string diff;                     ///< unified, with a/ and b/ before the path
   std::uint32_t added = 0, removed = 0; ///< directives
 };
 
@@ -42,8 +44,8 @@ struct DirectivePatch {
   std::vector<Mismatch> mismatches; ///< sites that are to be off and can't be written; they are on in `on`
   std::vector<Loss> losses;         ///< statements with calls that should differ
   std::vector<std::string> notes;
-  std::vector<std::uint8_t> on;     ///< what the patched sources say, parallel to the decisions
-  std::uint32_t already = 0;        ///< sites that are off whose directive stood there before
+  std::vector<std::uint8_t> on; ///< what the patched sources say, parallel to the decisions
+  std::uint32_t already = 0;    ///< sites that are off whose directive stood there before
 };
 
 /// Sites that can't be switched are left as they are. kInvalid if a patch would have changed code, which

@@ -9,11 +9,11 @@
 namespace adprof::feedback {
 
 std::string c_header(const std::vector<Decision> &decisions, const std::string &fingerprint) {
-  std::string text = "/* Written by `adprof apply --format header`: 1 where the call is checkpointed (joint mode), 0 where it is\n"
-                     " * split. Sites " +
-                     fingerprint +
-                     ". */\n#ifndef ADPROF_PLACEMENT_H\n#define ADPROF_PLACEMENT_H\n\n#define ADPROF_PLACEMENT_SITES " +
-                     std::to_string(decisions.size()) + "\n\n";
+  std::string text =
+      "/* Written by `adprof apply --format header`: 1 where the call is checkpointed (joint mode), 0 where it is\n"
+      " * split. Sites " +
+      fingerprint + ". */\n#ifndef ADPROF_PLACEMENT_H\n#define ADPROF_PLACEMENT_H\n\n#define ADPROF_PLACEMENT_SITES " +
+      std::to_string(decisions.size()) + "\n\n";
   std::map<std::string, int> uses;
   for (const Decision &decision : decisions) {
     std::string macro = "ADPROF_ON_" + decision.caller + "_" + decision.callee + "_" + std::to_string(decision.ordinal);
@@ -49,7 +49,7 @@ std::string decisions_json(const std::vector<Decision> &decisions, const std::st
                      {"switchable", decision.switchable}});
   for (const Loss &loss : options.losses)
     lost.push_back({{"group", loss.group}, {"chosen", loss.chosen_on ? "on" : "off"}, {"sites", loss.changed}});
-  const Json document = {{"format", "adprof-decisions"}, {"version", 1},   {"fingerprint", fingerprint},
+  const Json document = {{"format", "adprof-decisions"},        {"version", 1}, {"fingerprint", fingerprint},
                          {"nocheckpoint", options.off_callees}, {"lost", lost}, {"sites", sites}};
   return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -71,7 +71,9 @@ EditedText apply_edits(const std::string &path, std::string_view text, std::vect
 
   // The new text, from the same changes that the diff shows.
   std::size_t row = 0;
-  const auto old_row = [&](std::size_t r) { return std::string(text.substr(rows[r].begin, row_end(r) - rows[r].begin)); };
+  const auto old_row = [&](std::size_t r) {
+    return std::string(text.substr(rows[r].begin, row_end(r) - rows[r].begin));
+  };
   for (const Change &change : changes) {
     for (; row < change.first; ++row)
       result.text += old_row(row);
@@ -88,8 +90,8 @@ EditedText apply_edits(const std::string &path, std::string_view text, std::vect
   std::ptrdiff_t shift = 0; // of new row numbers against old ones
   for (std::size_t c = 0; c < changes.size();) {
     std::size_t stop = c + 1; // changes whose context touches go into one hunk
-    while (stop < changes.size() && changes[stop].first - (changes[stop - 1].first + changes[stop - 1].removed.size()) <=
-                                        2 * kContextRows)
+    while (stop < changes.size() &&
+           changes[stop].first - (changes[stop - 1].first + changes[stop - 1].removed.size()) <= 2 * kContextRows)
       ++stop;
     const std::size_t first = changes[c].first - std::min(changes[c].first, kContextRows);
     const std::size_t end =

@@ -8,8 +8,12 @@
 namespace adprof::feedback {
 namespace {
 
-bool is_blank(char c) { return c == ' ' || c == '\t'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_blank(char c) {
+  return c == ' ' || c == '\t';
+}
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 std::vector<std::string_view> components(std::string_view path) {
   std::vector<std::string_view> parts;

@@ -19,10 +19,10 @@ std::optional<SourceForm> form_of_name(std::string_view path);
 SourceForm guess_form(std::string_view text);
 
 struct Row {
-  std::size_t begin = 0; ///< byte offset in the text
-  std::string_view text; ///< without its line end
-  std::string_view end;  ///< "\n", "\r\n", or empty in a last row without one
-  std::string file;      ///< logical: of the markers, else the name given
+  std::size_t begin = 0;  ///< byte offset in the text
+  std::string_view text;  ///< without its line end
+  std::string_view end;   ///< "\n", "\r\n", or empty in a last row without one
+  std::string file;       ///< logical: of the markers, else the name given
   std::uint32_t line = 0; ///< logical, from 1; 0 for a line marker itself
 };
 

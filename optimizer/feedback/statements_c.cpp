@@ -7,17 +7,21 @@
 namespace adprof::feedback {
 namespace {
 
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$'; }
-bool is_blank(char c) { return c == ' ' || c == '\t'; }
+bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$';
+}
+bool is_blank(char c) {
+  return c == ' ' || c == '\t';
+}
 
 template <std::size_t N> bool one_of(std::string_view word, const std::array<std::string_view, N> &list) {
   return std::ranges::find(list, word) != list.end();
 }
 
 constexpr std::array<std::string_view, 4> kControls = {"if", "while", "for", "switch"};
-constexpr std::array<std::string_view, 14> kNotCalled = {"if",     "while",   "for",           "switch",      "return",
-                                                         "sizeof", "_Alignof", "__attribute__", "__typeof__",  "typeof",
-                                                         "do",     "else",    "case",          "_Static_assert"};
+constexpr std::array<std::string_view, 14> kNotCalled = {
+    "if",         "while",  "for", "switch", "return", "sizeof",        "_Alignof", "__attribute__",
+    "__typeof__", "typeof", "do",  "else",   "case",   "_Static_assert"};
 
 enum class TokenKind { kWord, kString, kOther };
 
@@ -30,13 +34,13 @@ struct Token {
 
 struct OpenBracket {
   char kind = '(';
-  bool behind_word = false;    // '(': of a call, a control or a definition
-  bool of_control = false;     // '(': of an `if`, `while`, `for` or `switch` that began the statement
+  bool behind_word = false; // '(': of a call, a control or a definition
+  bool of_control = false;  // '(': of an `if`, `while`, `for` or `switch` that began the statement
 };
 
 struct Nesting {
-  std::vector<char> blocks;            // 'f' in a function, 'b' a block in it, 'o' outside (extern "C", namespace)
-  std::vector<OpenBracket> brackets;   // within the current statement
+  std::vector<char> blocks;          // 'f' in a function, 'b' a block in it, 'o' outside (extern "C", namespace)
+  std::vector<OpenBracket> brackets; // within the current statement
 };
 
 /// What has to be restored at `#else`: the branches of a conditional are alternatives, each opens the same brackets.
@@ -91,7 +95,7 @@ private:
   std::uint32_t row_ = 0;
   Nesting nesting_;
   std::vector<Branching> conditionals_; // at each open #if
-  std::vector<Token> tokens_;         // of the current statement
+  std::vector<Token> tokens_;           // of the current statement
   Statement statement_;
   std::vector<FoundDirective> pending_;
   std::vector<Statement> preprocessor_rows_; // wait for the end of the statement they interrupt
@@ -159,8 +163,7 @@ private:
     if (kind == CommentKind::kOther)
       return;
     const Row &first = rows_[first_row], &last = rows_[row_];
-    const bool alone_before =
-        std::ranges::all_of(text_.substr(first.begin, begin - first.begin), is_blank);
+    const bool alone_before = std::ranges::all_of(text_.substr(first.begin, begin - first.begin), is_blank);
     while (end > begin && (text_[end - 1] == '\r'))
       --end;
     std::size_t after = end;
@@ -386,10 +389,10 @@ private:
     auto &brackets = nesting_.brackets;
     const std::string_view before = previous.text;
     const bool record = before == "struct" || before == "union" || before == "enum";
-    const bool block = brackets.empty() &&
-                       (first || (before == ")" && last_paren_behind_word_) ||
-                        previous.kind == TokenKind::kString || tokens_.front().text == "namespace" ||
-                        (tokens_.size() == 2 && previous.kind == TokenKind::kWord && !record));
+    const bool block =
+        brackets.empty() &&
+        (first || (before == ")" && last_paren_behind_word_) || previous.kind == TokenKind::kString ||
+         tokens_.front().text == "namespace" || (tokens_.size() == 2 && previous.kind == TokenKind::kWord && !record));
     if (!block) {
       brackets.push_back({'{', false, false});
       return;
@@ -435,6 +438,8 @@ private:
 
 } // namespace
 
-Scan scan_c(std::string_view text, const std::vector<Row> &rows) { return CScanner(text, rows).run(); }
+Scan scan_c(std::string_view text, const std::vector<Row> &rows) {
+  return CScanner(text, rows).run();
+}
 
 } // namespace adprof::feedback

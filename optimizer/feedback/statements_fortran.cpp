@@ -7,21 +7,32 @@
 namespace adprof::feedback {
 namespace {
 
-bool is_blank(char c) { return c == ' ' || c == '\t'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$'; }
-char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
-bool all_blank(std::string_view text) { return std::ranges::all_of(text, is_blank); }
+bool is_blank(char c) {
+  return c == ' ' || c == '\t';
+}
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$';
+}
+char lower(char c) {
+  return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+}
+bool all_blank(std::string_view text) {
+  return std::ranges::all_of(text, is_blank);
+}
 
 enum class RowKind { kBlank, kComment, kPreprocessor, kInitial, kContinuation };
 
 struct RowView {
   RowKind kind = RowKind::kBlank;
-  std::size_t body = 0;      ///< first column of the statement's text, or of the comment behind its introducer
-  bool conditional = false;  ///< behind a `!$` sentinel
+  std::size_t body = 0;     ///< first column of the statement's text, or of the comment behind its introducer
+  bool conditional = false; ///< behind a `!$` sentinel
 };
 
-/// Fixed form. In free form a row can't be told to be a continuation without the row before it: kInitial stands for both.
+/// Fixed form. In free form a row can't be told to be a continuation without the row before it: kInitial stands for
+/// both.
 RowView view_fixed(std::string_view row) {
   if (all_blank(row))
     return {};
@@ -70,10 +81,10 @@ RowView view_free(std::string_view row) {
 
 /// The text of one statement, or of several with ';' between (written '\n' here), over all its rows.
 struct Gathered {
-  std::string masked;  ///< contents of strings and their quotes as '\''
-  std::string raw;     ///< the same positions as written
-  std::vector<std::uint32_t> row;      ///< of each position
-  std::vector<std::size_t> offset;     ///< byte of each position
+  std::string masked;              ///< contents of strings and their quotes as '\''
+  std::string raw;                 ///< the same positions as written
+  std::vector<std::uint32_t> row;  ///< of each position
+  std::vector<std::size_t> offset; ///< byte of each position
   std::vector<FoundDirective> directives;
   std::uint32_t first_row = 0;
   bool conditional = false;
@@ -123,10 +134,10 @@ private:
   const std::uint32_t width_;
   Scan scan_;
   Gathered current_;
-  bool open_ = false;       // a statement is being gathered
-  bool continued_ = false;  // free form: the last code row ended in '&'
-  char quote_ = 0;          // open string
-  std::string preprocessor_rows_; // since the open statement began
+  bool open_ = false;                   // a statement is being gathered
+  bool continued_ = false;              // free form: the last code row ended in '&'
+  char quote_ = 0;                      // open string
+  std::string preprocessor_rows_;       // since the open statement began
   std::vector<FoundDirective> between_; // since the last code row
 
   /// `from` is the column behind the introducer; `erase_from` the column where erasing begins (0: the whole row).
@@ -311,9 +322,7 @@ private:
       if (word == "elseif" || (behind_else && word == "if" && previous == "else"))
         statement.in_block_end = true;
       behind_else = word == "else";
-      const auto add = [&](std::string name) {
-        statement.called.push_back({std::move(name), current_.row[at + i]});
-      };
+      const auto add = [&](std::string name) { statement.called.push_back({std::move(name), current_.row[at + i]}); };
       if (!is_digit(word[0]) && !definition && (paren || (called && depth == 0)))
         add(word);
       if (fixed_ && word.size() > 4 && word.starts_with("call") && depth == 0)

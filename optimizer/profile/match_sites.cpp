@@ -30,7 +30,9 @@ SiteMatch match_sites(const std::vector<std::string> &known_names, const Profile
   }
   std::ranges::stable_sort(added, [&](std::size_t a, std::size_t b) { return totals[a].own_ns > totals[b].own_ns; });
   SiteMatch match;
-  match.share = all > 0 ? matched / all : count > 0 ? static_cast<double>(matched_count) / static_cast<double>(count) : 1;
+  match.share = all > 0     ? matched / all
+                : count > 0 ? static_cast<double>(matched_count) / static_cast<double>(count)
+                            : 1;
   for (const std::size_t s : added)
     match.added.push_back(profile.sites[s].name());
   std::ranges::set_difference(known, present, std::back_inserter(match.missing));

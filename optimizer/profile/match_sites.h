@@ -1,5 +1,5 @@
-/// Was a placement, or another profile, made for the program that this profile shows? Called by every verb that takes two
-/// inputs: sites are matched by name, and what is missing is weighed by the time spent in it.
+/// Was a placement, or another profile, made for the program that this profile shows? Called by every verb that takes
+/// two inputs: sites are matched by name, and what is missing is weighed by the time spent in it.
 #pragma once
 
 #include "optimizer/profile/profile.h"

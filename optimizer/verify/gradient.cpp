@@ -65,7 +65,8 @@ Result<Gradient> read_npy(std::string_view bytes, const std::string &where) {
   return gradient;
 }
 
-/// The data of sequential unformatted Fortran records (4-byte length before and behind each); empty if it is no such file.
+/// The data of sequential unformatted Fortran records (4-byte length before and behind each); empty if it is no such
+/// file.
 std::optional<std::string> fortran_records(std::string_view bytes) {
   std::string data;
   std::size_t at = 0;
@@ -126,7 +127,8 @@ Result<Gradient> read_gradient(std::string_view bytes, const std::string &where)
   if (bytes.starts_with(kNpyMagic))
     return read_npy(bytes, where);
   Gradient gradient;
-  const bool printable = std::ranges::all_of(bytes, [](unsigned char c) { return c >= 0x20 || (c >= '\t' && c <= '\r'); });
+  const bool printable =
+      std::ranges::all_of(bytes, [](unsigned char c) { return c >= 0x20 || (c >= '\t' && c <= '\r'); });
   if (printable)
     if (std::vector<double> values = numbers(bytes); !values.empty())
       return Gradient{GradientForm::kText, std::move(values)};
@@ -138,8 +140,10 @@ Result<Gradient> read_gradient(std::string_view bytes, const std::string &where)
     return gradient;
   }
   if (bytes.size() % 8 != 0)
-    return unreadable(where, std::to_string(bytes.size()) +
-                                 " bytes that are neither text, .npy nor Fortran records, and no multiple of the 8 bytes of a double");
+    return unreadable(
+        where,
+        std::to_string(bytes.size()) +
+            " bytes that are neither text, .npy nor Fortran records, and no multiple of the 8 bytes of a double");
   append_doubles(bytes, gradient.values);
   return gradient;
 }
@@ -147,9 +151,9 @@ Result<Gradient> read_gradient(std::string_view bytes, const std::string &where)
 Result<GradientDifference> compare_gradients(const Gradient &a, const Gradient &b) {
   if (a.values.size() != b.values.size())
     return std::unexpected(Error{ErrorKind::kInfeasible, "gradients",
-                                 "one has " + std::to_string(a.values.size()) + " values (" + std::string(to_string(a.form)) +
-                                     "), the other " + std::to_string(b.values.size()) + " (" +
-                                     std::string(to_string(b.form)) + ")"});
+                                 "one has " + std::to_string(a.values.size()) + " values (" +
+                                     std::string(to_string(a.form)) + "), the other " +
+                                     std::to_string(b.values.size()) + " (" + std::string(to_string(b.form)) + ")"});
   GradientDifference result;
   result.count = a.values.size();
   for (std::size_t i = 0; i < a.values.size(); ++i) {

@@ -1,5 +1,5 @@
-/// Are two gradients the same, and if not, by how much do they differ? Called by `verify` and `tune` with the contents of
-/// files that the user's program wrote. A placement must not change a single bit.
+/// Are two gradients the same, and if not, by how much do they differ? Called by `verify` and `tune` with the contents
+/// of files that the user's program wrote. A placement must not change a single bit.
 #pragma once
 
 #include "optimizer/profile/error.h"
@@ -19,18 +19,18 @@ struct Gradient {
   std::vector<double> values;
 };
 
-/// `.npy` by its magic (f4 or f8, either byte order, versions 1 to 3); text where every byte is printable: every word that
-/// is a number counts (1.5, -2e3, 1.0D+00, NaN, Inf), other words are skipped; Fortran sequential records by their length marks;
-/// else raw little-endian doubles. `where` names the file in errors.
+/// `.npy` by its magic (f4 or f8, either byte order, versions 1 to 3); text where every byte is printable: every word
+/// that is a number counts (1.5, -2e3, 1.0D+00, NaN, Inf), other words are skipped; Fortran sequential records by their
+/// length marks; else raw little-endian doubles. `where` names the file in errors.
 Result<Gradient> read_gradient(std::string_view bytes, const std::string &where);
 
 struct GradientDifference {
-  std::size_t count = 0;          ///< values compared
-  std::size_t different = 0;      ///< not bitwise equal
+  std::size_t count = 0;     ///< values compared
+  std::size_t different = 0; ///< not bitwise equal
   std::size_t first_different = 0;
   double first_a = 0, first_b = 0;
-  double largest_absolute = 0;    ///< over finite pairs
-  double largest_relative = 0;    ///< |a - b| / max(|a|, |b|), over finite pairs
+  double largest_absolute = 0; ///< over finite pairs
+  double largest_relative = 0; ///< |a - b| / max(|a|, |b|), over finite pairs
   std::size_t non_finite_a = 0, non_finite_b = 0;
   std::size_t non_finite_different = 0; ///< of `different`: pairs with a value that is not finite
   bool equal() const { return different == 0; }

@@ -63,9 +63,10 @@ std::string describe(const SiteMode &mode) {
   case ModeVerdict::kAsAsked:
     return asked + ", as asked";
   case ModeVerdict::kOtherMode:
-    return mode.asked_on ? "asked on, ran off in all " + off + " invocations: is it in a list or under a directive of before?"
-                         : "asked off, ran on in all " + on +
-                               " invocations: AD tools ignore names they don't know without a word";
+    return mode.asked_on
+               ? "asked on, ran off in all " + off + " invocations: is it in a list or under a directive of before?"
+               : "asked off, ran on in all " + on +
+                     " invocations: AD tools ignore names they don't know without a word";
   case ModeVerdict::kMixed:
     return "asked " + asked + ", ran on in " + on + " and off in " + off + " invocations";
   case ModeVerdict::kNotRun:

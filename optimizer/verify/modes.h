@@ -1,5 +1,5 @@
-/// In which mode was each site really run? An AD tool ignores a name it doesn't know without a word, so what was asked for
-/// is compared with what a profile of the regenerated program shows. Called by `verify` and `tune`.
+/// In which mode was each site really run? An AD tool ignores a name it doesn't know without a word, so what was asked
+/// for is compared with what a profile of the regenerated program shows. Called by `verify` and `tune`.
 #pragma once
 
 #include "optimizer/profile/profile.h"
@@ -33,8 +33,8 @@ struct SiteMode {
   ModeVerdict verdict = ModeVerdict::kAsAsked;
 };
 
-/// In the order of `asked`, then new sites. Roots are no decisions and don't appear. A site whose primal call the tool sliced away
-/// recomputes nothing in either mode, but its mode is compared all the same.
+/// In the order of `asked`, then new sites. Roots are no decisions and don't appear. A site whose primal call the tool
+/// sliced away recomputes nothing in either mode, but its mode is compared all the same.
 std::vector<SiteMode> compare_modes(const std::vector<AskedMode> &asked, const profile::Profile &profile);
 
 /// "asked off, ran on (36 invocations): does the tool know the name 'f'?"

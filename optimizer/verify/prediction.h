@@ -13,8 +13,8 @@ namespace adprof::verify {
 struct SiteComparison {
   std::string name;
   bool on = true;
-  bool estimated = false; ///< the model had not seen the site in this mode
-  std::int64_t predicted_tape_bits = 0, measured_tape_bits = 0;         ///< largest invocation
+  bool estimated = false;                                       ///< the model had not seen the site in this mode
+  std::int64_t predicted_tape_bits = 0, measured_tape_bits = 0; ///< largest invocation
   std::int64_t predicted_snapshot_bits = 0, measured_snapshot_bits = 0; ///< largest invocation, 0 where off
   double predicted_recompute_ns = 0, measured_recompute_ns = 0;         ///< whole run, 0 where off
 };

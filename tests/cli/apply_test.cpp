@@ -14,7 +14,9 @@ protected:
 TEST_F(Apply, options_are_one_line_on_standard_output) {
   EXPECT_EQ(apply({}), kDone);
   EXPECT_EQ(out_, "-nocheckpoint \"flux\"\n");
-  EXPECT_NE(talk_.find("lost: the sites of callee step differ, all were set on; changed: model:step:1"), std::string::npos) << talk_;
+  EXPECT_NE(talk_.find("lost: the sites of callee step differ, all were set on; changed: model:step:1"),
+            std::string::npos)
+      << talk_;
   EXPECT_NE(talk_.find("next: "), std::string::npos);
   EXPECT_EQ(apply({"--list", "checkpoint"}), kDone);
   EXPECT_EQ(out_, "-defaultnocheckpoint -checkpoint \"model step\"\n");
@@ -46,7 +48,8 @@ TEST_F(Apply, in_place_writes_the_sources_once) {
   profile_.sites[2].primal.line = 4;
   profile_.sites[3].primal.line = 3;
   save();
-  EXPECT_EQ(apply({path("profile.json"), "--format", "directives", "--source-root", path("tree"), "--in-place"}), kDone) << talk_;
+  EXPECT_EQ(apply({path("profile.json"), "--format", "directives", "--source-root", path("tree"), "--in-place"}), kDone)
+      << talk_;
   EXPECT_NE(talk_.find("0 directives added, 0 removed, 2 sites had theirs"), std::string::npos) << talk_;
 }
 
@@ -54,8 +57,10 @@ TEST_F(Apply, a_changed_source_refuses_all_or_leaves_those_sites_on) {
   write("tree/src/step.f90", "subroutine step(k)\n  k = 1\n  call flux(k)\nend subroutine\n");
   EXPECT_EQ(apply({"--format", "directives", "--source-root", path("tree")}), kAnswerIsNo);
   EXPECT_EQ(out_, "");
-  EXPECT_NE(talk_.find("src/step.f90:2: step:flux:0: no call of 'flux' there; found 'k = 1'; the nearest call of it is in line 3"),
-            std::string::npos)
+  EXPECT_NE(
+      talk_.find(
+          "src/step.f90:2: step:flux:0: no call of 'flux' there; found 'k = 1'; the nearest call of it is in line 3"),
+      std::string::npos)
       << talk_;
   EXPECT_EQ(apply({"--format", "directives", "--source-root", path("tree"), "--skip-unmatched"}), kDone);
   EXPECT_NE(out_.find("+  /* $AD NOCHECKPOINT */"), std::string::npos);

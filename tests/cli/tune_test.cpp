@@ -25,8 +25,10 @@ protected:
   static std::string fake(const std::string &what) { return std::string(FAKE_ADJOINT) + " " + what; }
 
   int tune(std::vector<std::string> rest = {}, const std::string &build = "build {options}") {
-    std::vector<std::string> arguments = {"tune", "--build", "echo built >> builds; " + fake(build), "--run", fake("run"),
-                                          "--gradient", "gradient", "--dir", "t", "--repeats", "1"};
+    std::vector<std::string> arguments = {"tune",      "--build",   "echo built >> builds; " + fake(build),
+                                          "--run",     fake("run"), "--gradient",
+                                          "gradient",  "--dir",     "t",
+                                          "--repeats", "1"};
     if (std::ranges::find(rest, "--tape-budget") == rest.end())
       rest.insert(rest.end(), {"--tape-budget", "1x"});
     arguments.insert(arguments.end(), rest.begin(), rest.end());
@@ -46,8 +48,9 @@ TEST_F(Tune, finds_what_fits_and_leaves_it_built) {
   EXPECT_NE(out_.find("options: -nocheckpoint \"f h\"\n"), std::string::npos) << out_;
   EXPECT_NE(out_.find("speed-up "), std::string::npos) << out_;
   EXPECT_NE(out_.find("round-01    2"), std::string::npos) << out_;
-  for (const char *file : {"t/placement.json", "t/round-00/profile.json", "t/round-01/options.txt", "t/round-01/profile.json",
-                           "t/round-01/build.log", "t/round-01/run.log", "t/round-01/gradient", "t/round-01/placement.h"})
+  for (const char *file :
+       {"t/placement.json", "t/round-00/profile.json", "t/round-01/options.txt", "t/round-01/profile.json",
+        "t/round-01/build.log", "t/round-01/run.log", "t/round-01/gradient", "t/round-01/placement.h"})
     EXPECT_TRUE(std::filesystem::exists(folder_ / file)) << file;
 }
 
@@ -99,8 +102,9 @@ TEST_F(Tune, a_tolerance_can_be_granted) {
 TEST_F(Tune, directives_decide_in_a_copy_of_the_sources) {
   EXPECT_EQ(tune({}, "tree {directives}"), kDone) << talk_;
   EXPECT_EQ(read("built"), "f h");
-  EXPECT_EQ(read("t/round-01/source/src/model.c"), "void step(double *x) {\n  /* $AD NOCHECKPOINT */\n  f(x);\n  g(x);\n  if (x[0] > 0)\n"
-                                                   "  /* $AD NOCHECKPOINT */\n  h(x);\n}\n");
+  EXPECT_EQ(read("t/round-01/source/src/model.c"),
+            "void step(double *x) {\n  /* $AD NOCHECKPOINT */\n  f(x);\n  g(x);\n  if (x[0] > 0)\n"
+            "  /* $AD NOCHECKPOINT */\n  h(x);\n}\n");
   EXPECT_EQ(read("src/model.c"), "void step(double *x) {\n  f(x);\n  g(x);\n  if (x[0] > 0) h(x);\n}\n");
   EXPECT_NE(read("t/round-01/directives.diff").find("+++ b/src/model.c"), std::string::npos);
 }
@@ -125,18 +129,21 @@ TEST_F(Tune, goes_on_where_it_was_interrupted) {
     EXPECT_EQ(read("t/placement.json"), result) << kept;
   }
   EXPECT_EQ(tune({"--tape-budget", "3x"}), kUnusable);
-  EXPECT_NE(talk_.find("holds a tuning with another placing"), std::string::npos) << talk_;
+  EXPECT_NE(talk_.find("holds a tuning with another limits and wishes"), std::string::npos) << talk_;
 }
 
 TEST_F(Tune, an_interrupt_ends_it_at_once) {
   write("t/placeholder", "");
-  const int code = run({"tune", "--build", "kill -INT $$; {options}", "--run", "true", "--tape-budget", "1x", "--dir", "t"});
+  const int code =
+      run({"tune", "--build", "kill -INT $$; {options}", "--run", "true", "--tape-budget", "1x", "--dir", "t"});
   EXPECT_EQ(code, kAnswerIsNo);
   EXPECT_NE(talk_.find("interrupted; the same command goes on from here"), std::string::npos) << talk_;
 }
 
 TEST_F(Tune, a_first_build_or_run_that_fails_is_told_with_its_log) {
-  EXPECT_EQ(run({"tune", "--build", "echo no such compiler; exit 9 # {options}", "--run", "true", "--budget", "2x", "--dir", "a"}), kUnusable);
+  EXPECT_EQ(run({"tune", "--build", "echo no such compiler; exit 9 # {options}", "--run", "true", "--budget", "2x",
+                 "--dir", "a"}),
+            kUnusable);
   EXPECT_NE(talk_.find("failed with status 9, see a/round-00/build.log"), std::string::npos) << talk_;
   EXPECT_EQ(read("a/round-00/build.log"), "no such compiler\n");
   EXPECT_EQ(run({"tune", "--build", "true {options}", "--run", "true", "--budget", "2x", "--dir", "b"}), kUnusable);

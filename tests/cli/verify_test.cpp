@@ -61,7 +61,8 @@ TEST_F(Verify, a_site_in_both_modes_is_found_and_one_never_reached_is_a_note) {
   profile_.contexts[2].invocations_off = 0;
   save();
   EXPECT_EQ(verify(), kAnswerIsNo);
-  EXPECT_NE(out_.find("differs: model:step:0: asked on, ran on in 1 and off in 2 invocations"), std::string::npos) << out_;
+  EXPECT_NE(out_.find("differs: model:step:0: asked on, ran on in 1 and off in 2 invocations"), std::string::npos)
+      << out_;
   EXPECT_NE(out_.find("note: model:step:1: asked off, never reversed in this run"), std::string::npos) << out_;
 }
 
@@ -93,7 +94,8 @@ TEST_F(Verify, gradients_are_compared_to_the_bit) {
   EXPECT_EQ(verify({"--gradient", path("a"), path("a")}), kDone);
   EXPECT_NE(out_.find("note: gradients: all 3 values bitwise equal"), std::string::npos) << out_;
   EXPECT_EQ(verify({"--gradient", path("a"), path("b")}), kAnswerIsNo);
-  EXPECT_NE(out_.find("differs: gradients: 1 of 3 values differ, the first is number 3 (3 and 3.0000000000000004)"), std::string::npos)
+  EXPECT_NE(out_.find("differs: gradients: 1 of 3 values differ, the first is number 3 (3 and 3.0000000000000004)"),
+            std::string::npos)
       << out_;
   EXPECT_EQ(verify({"--gradient", path("a"), path("b"), "--gradient-tolerance", "1e-15"}), kDone) << talk_;
   write("c", doubles({1}));

@@ -14,7 +14,8 @@ using namespace adprof::feedback;
 
 constexpr SourceForm kFixed = SourceForm::kFixed, kFree = SourceForm::kFree, kC = SourceForm::kC;
 
-Decision off(const std::string &callee, std::uint32_t line, std::uint32_t ordinal = 0, const std::string &file = "m.src") {
+Decision off(const std::string &callee, std::uint32_t line, std::uint32_t ordinal = 0,
+             const std::string &file = "m.src") {
   return {"caller", callee, ordinal, {file, line}, false, true, 1};
 }
 Decision on(const std::string &callee, std::uint32_t line, std::uint32_t ordinal = 0) {
@@ -82,7 +83,8 @@ TEST(FreeForm, a_name_broken_over_two_rows_is_found) {
 TEST(FreeForm, strings_and_comments_hide_names) {
   EXPECT_NE(what_is_wrong(kFree, "  print *, 'call f(x) '' f(y)' ! f(z)\n", off("f", 1)).find("no call of 'f'"),
             std::string::npos);
-  EXPECT_NE(what_is_wrong(kFree, "  print *, \"a & !\", &\n  'f(x)'\n", off("f", 1)).find("no call"), std::string::npos);
+  EXPECT_NE(what_is_wrong(kFree, "  print *, \"a & !\", &\n  'f(x)'\n", off("f", 1)).find("no call"),
+            std::string::npos);
 }
 
 TEST(FreeForm, a_string_continued_over_rows_hides_names) {
@@ -97,15 +99,14 @@ TEST(FreeForm, conditions_else_branches_and_one_line_ifs) {
                            "else\n"
                            "  if (y > 0) call h\n"
                            "end if\n";
-  EXPECT_EQ(patched(kFree, text, {off("f", 1, 0), off("h", 6)}),
-            "!$AD NOCHECKPOINT\nif (f(x) > 0) then\n"
-            "  call g(x)\n"
-            "else if (f(y) > 0) then\n"
-            "  y = 1\n"
-            "else\n"
-            "  !$AD NOCHECKPOINT\n"
-            "  if (y > 0) call h\n"
-            "end if\n");
+  EXPECT_EQ(patched(kFree, text, {off("f", 1, 0), off("h", 6)}), "!$AD NOCHECKPOINT\nif (f(x) > 0) then\n"
+                                                                 "  call g(x)\n"
+                                                                 "else if (f(y) > 0) then\n"
+                                                                 "  y = 1\n"
+                                                                 "else\n"
+                                                                 "  !$AD NOCHECKPOINT\n"
+                                                                 "  if (y > 0) call h\n"
+                                                                 "end if\n");
   const DirectivePatch behind_else = patch(kFree, text, {off("f", 3)});
   ASSERT_EQ(behind_else.files.size(), 1u);
   ASSERT_EQ(behind_else.notes.size(), 1u);
@@ -119,7 +120,8 @@ TEST(FreeForm, a_label_keeps_its_statement) {
 TEST(FreeForm, an_existing_directive_is_kept_once_whatever_stands_between) {
   for (const char *text : {"  !$AD NOCHECKPOINT\n  call f(x)\n", "!$ad nocheckpoint\n  call f(x)\n",
                            "  ! $AD  NOCHECKPOINT\n  ! and why\n\n  call f(x)\n"}) {
-    const DirectivePatch result = patch(kFree, text, {off("f", 2 + (std::string(text).find("why") != std::string::npos) * 2)});
+    const DirectivePatch result =
+        patch(kFree, text, {off("f", 2 + (std::string(text).find("why") != std::string::npos) * 2)});
     EXPECT_TRUE(result.files.empty()) << text;
     EXPECT_TRUE(result.mismatches.empty()) << text;
     EXPECT_EQ(result.already, 1u);
@@ -137,7 +139,8 @@ TEST(FreeForm, a_directive_of_another_statement_is_no_directive_of_this_one) {
 }
 
 TEST(FreeForm, other_directives_are_left_alone) {
-  const std::string text = "!$AD NOCHECKPOINT-START\n!$AD BINOMIAL-CKP 10 3 1\n!$AD II-LOOP\n!$omp parallel do\ncall f(x)\n";
+  const std::string text =
+      "!$AD NOCHECKPOINT-START\n!$AD BINOMIAL-CKP 10 3 1\n!$AD II-LOOP\n!$omp parallel do\ncall f(x)\n";
   EXPECT_EQ(patched(kFree, text, {on("f", 5)}), text);
 }
 
@@ -171,8 +174,9 @@ TEST(FreeForm, a_conditional_sentinel_is_code) {
 
 TEST(FreeForm, preprocessor_rows_may_stand_within_a_statement) {
   const std::string text = "call f(x, &\n#ifdef A\n  y, &\n#else\n  z, &\n#endif\n  w)\ncall g(x)\n";
-  EXPECT_EQ(patched(kFree, text, {off("f", 7), off("g", 8)}),
-            "!$AD NOCHECKPOINT\ncall f(x, &\n#ifdef A\n  y, &\n#else\n  z, &\n#endif\n  w)\n!$AD NOCHECKPOINT\ncall g(x)\n");
+  EXPECT_EQ(
+      patched(kFree, text, {off("f", 7), off("g", 8)}),
+      "!$AD NOCHECKPOINT\ncall f(x, &\n#ifdef A\n  y, &\n#else\n  z, &\n#endif\n  w)\n!$AD NOCHECKPOINT\ncall g(x)\n");
 }
 
 TEST(FreeForm, two_calls_in_one_statement_that_differ_are_a_loss) {
@@ -191,7 +195,8 @@ TEST(FreeForm, a_loss_is_decided_by_cost_if_there_is_one) {
       cost.time_ns += one;
     return cost;
   };
-  const auto result = patch_directives({{"m.src", "m.src", "y = f(x) + g(x)\n", kFree}}, {off("f", 1), on("g", 1)}, faster_off);
+  const auto result =
+      patch_directives({{"m.src", "m.src", "y = f(x) + g(x)\n", kFree}}, {off("f", 1), on("g", 1)}, faster_off);
   ASSERT_TRUE(result);
   ASSERT_EQ(result->files.size(), 1u);
   EXPECT_EQ(result->files[0].patched, "!$AD NOCHECKPOINT\ny = f(x) + g(x)\n");
@@ -221,8 +226,10 @@ TEST(FixedForm, continuation_rows_comments_between_and_labels) {
                            "     1    F(X,\n"
                            "     &      Z)\n"
                            "      CALL F(Y)\n";
-  EXPECT_EQ(patched(kFixed, text, {off("f", 5)}), "C     F(X) in a comment\nC$AD NOCHECKPOINT\n" + text.substr(text.find("  100")));
-  EXPECT_EQ(patched(kFixed, text, {off("f", 2)}), "C     F(X) in a comment\nC$AD NOCHECKPOINT\n" + text.substr(text.find("  100")));
+  EXPECT_EQ(patched(kFixed, text, {off("f", 5)}),
+            "C     F(X) in a comment\nC$AD NOCHECKPOINT\n" + text.substr(text.find("  100")));
+  EXPECT_EQ(patched(kFixed, text, {off("f", 2)}),
+            "C     F(X) in a comment\nC$AD NOCHECKPOINT\n" + text.substr(text.find("  100")));
 }
 
 TEST(FixedForm, column_6_and_0) {
@@ -269,7 +276,8 @@ TEST(FixedForm, an_apostrophe_left_open_ends_with_its_statement) {
 }
 
 TEST(FixedForm, existing_directives_are_kept_or_removed) {
-  EXPECT_EQ(patched(kFixed, "C$AD NOCHECKPOINT\n      CALL F(X)\n", {off("f", 2)}), "C$AD NOCHECKPOINT\n      CALL F(X)\n");
+  EXPECT_EQ(patched(kFixed, "C$AD NOCHECKPOINT\n      CALL F(X)\n", {off("f", 2)}),
+            "C$AD NOCHECKPOINT\n      CALL F(X)\n");
   EXPECT_EQ(patched(kFixed, "c$ad nocheckpoint\r\n      CALL F(X)\r\n", {on("f", 2)}), "      CALL F(X)\r\n");
   EXPECT_EQ(patched(kFixed, "*$AD NOCHECKPOINT\nC why\n      CALL F(X,\n     &Y)\n", {on("f", 4)}),
             "C why\n      CALL F(X,\n     &Y)\n");
@@ -307,14 +315,17 @@ TEST(C, a_statement_of_several_rows_gets_it_before_the_first) {
 }
 
 TEST(C, comments_and_strings_hide_names) {
-  EXPECT_NE(what_is_wrong(kC, kHead + "  g(\"f(x)\"); // f(x) \\\n  f(x)\n  /* f(x)\n f(x) */ h();\n}\n", off("f", 2)).find("no call"),
+  EXPECT_NE(what_is_wrong(kC, kHead + "  g(\"f(x)\"); // f(x) \\\n  f(x)\n  /* f(x)\n f(x) */ h();\n}\n", off("f", 2))
+                .find("no call"),
             std::string::npos);
   EXPECT_NE(what_is_wrong(kC, kHead + "  g(1); // no \\\n  f(x)\n}\n", off("f", 3)).find("no call"), std::string::npos);
 }
 
 TEST(C, conditions_and_loops) {
-  EXPECT_EQ(in_c("  if (f(x) > 0)\n    g(x);\n", {off("f", 2)}), "  /* $AD NOCHECKPOINT */\n  if (f(x) > 0)\n    g(x);\n");
-  EXPECT_EQ(in_c("  if (f(x) > 0)\n    g(x);\n", {off("g", 3)}), "  if (f(x) > 0)\n    /* $AD NOCHECKPOINT */\n    g(x);\n");
+  EXPECT_EQ(in_c("  if (f(x) > 0)\n    g(x);\n", {off("f", 2)}),
+            "  /* $AD NOCHECKPOINT */\n  if (f(x) > 0)\n    g(x);\n");
+  EXPECT_EQ(in_c("  if (f(x) > 0)\n    g(x);\n", {off("g", 3)}),
+            "  if (f(x) > 0)\n    /* $AD NOCHECKPOINT */\n    g(x);\n");
   EXPECT_EQ(in_c("  for (i = 0; i < n(x); f(x), ++i) {\n    g(x);\n  }\n", {off("f", 2)}),
             "  /* $AD NOCHECKPOINT */\n  for (i = 0; i < n(x); f(x), ++i) {\n    g(x);\n  }\n");
 }
@@ -326,7 +337,8 @@ TEST(C, a_statement_in_the_middle_of_a_row_gets_a_row_of_its_own) {
   EXPECT_EQ(in_c("  if (y) g(x); else f(x);\n", {off("f", 2), on("g", 2)}),
             "  if (y) g(x); else\n  /* $AD NOCHECKPOINT */\n  f(x);\n");
   EXPECT_EQ(in_c("  switch (k) {\n  case 1: f(x); break;\n  default: g(x);\n  }\n", {off("f", 3), off("g", 4)}),
-            "  switch (k) {\n  case 1:\n  /* $AD NOCHECKPOINT */\n  f(x); break;\n  default:\n  /* $AD NOCHECKPOINT */\n  g(x);\n  }\n");
+            "  switch (k) {\n  case 1:\n  /* $AD NOCHECKPOINT */\n  f(x); break;\n  default:\n  /* $AD NOCHECKPOINT "
+            "*/\n  g(x);\n  }\n");
   EXPECT_EQ(in_c("again: f(x);\n", {off("f", 2)}), "again:\n/* $AD NOCHECKPOINT */\nf(x);\n");
 }
 
@@ -347,7 +359,8 @@ TEST(C, two_calls_in_one_expression_that_differ_are_a_loss) {
 }
 
 TEST(C, initialisers_compound_literals_and_structs_are_no_blocks) {
-  EXPECT_EQ(in_c("  double v[] = {1,\n    f(x)};\n", {off("f", 3)}), "  /* $AD NOCHECKPOINT */\n  double v[] = {1,\n    f(x)};\n");
+  EXPECT_EQ(in_c("  double v[] = {1,\n    f(x)};\n", {off("f", 3)}),
+            "  /* $AD NOCHECKPOINT */\n  double v[] = {1,\n    f(x)};\n");
   EXPECT_EQ(in_c("  p = (struct s){.a = 1,\n    .b = f(x)};\n", {off("f", 3)}),
             "  /* $AD NOCHECKPOINT */\n  p = (struct s){.a = 1,\n    .b = f(x)};\n");
   EXPECT_EQ(in_c("  struct s { int a : 3; double b; } p; f(x);\n", {off("f", 2)}),
@@ -355,7 +368,8 @@ TEST(C, initialisers_compound_literals_and_structs_are_no_blocks) {
 }
 
 TEST(C, macro_loops_are_blocks) {
-  EXPECT_EQ(in_c("  for_each(i, n) {\n    f(x);\n  }\n", {off("f", 3)}), "  for_each(i, n) {\n    /* $AD NOCHECKPOINT */\n    f(x);\n  }\n");
+  EXPECT_EQ(in_c("  for_each(i, n) {\n    f(x);\n  }\n", {off("f", 3)}),
+            "  for_each(i, n) {\n    /* $AD NOCHECKPOINT */\n    f(x);\n  }\n");
 }
 
 TEST(C, the_ternary_colon_is_no_label) {
@@ -364,8 +378,10 @@ TEST(C, the_ternary_colon_is_no_label) {
 
 TEST(C, declarations_are_no_calls) {
   EXPECT_NE(what_is_wrong(kC, "double f(double x);\n", off("f", 1)).find("no call"), std::string::npos);
-  EXPECT_NE(what_is_wrong(kC, "double f(double x) {\n  return x;\n}\n", off("f", 1)).find("no call"), std::string::npos);
-  EXPECT_NE(what_is_wrong(kC, kHead + "  extern double f(double x);\n}\n", off("f", 2)).find("no call"), std::string::npos);
+  EXPECT_NE(what_is_wrong(kC, "double f(double x) {\n  return x;\n}\n", off("f", 1)).find("no call"),
+            std::string::npos);
+  EXPECT_NE(what_is_wrong(kC, kHead + "  extern double f(double x);\n}\n", off("f", 2)).find("no call"),
+            std::string::npos);
 }
 
 TEST(C, functions_in_extern_c_and_old_style_definitions) {
@@ -389,9 +405,11 @@ TEST(C, a_statement_that_goes_on_in_each_branch_begins_before_them) {
 }
 
 TEST(C, a_call_in_a_macro_is_refused) {
-  EXPECT_NE(what_is_wrong(kC, "#define STEP(x) \\\n  f(x)\n" + kHead + "  STEP(x);\n}\n", off("f", 2)).find("preprocessor directive"),
+  EXPECT_NE(what_is_wrong(kC, "#define STEP(x) \\\n  f(x)\n" + kHead + "  STEP(x);\n}\n", off("f", 2))
+                .find("preprocessor directive"),
             std::string::npos);
-  EXPECT_NE(what_is_wrong(kC, "#define STEP(x) f(x)\n" + kHead + "  STEP(x);\n}\n", off("f", 3)).find("calls STEP"), std::string::npos);
+  EXPECT_NE(what_is_wrong(kC, "#define STEP(x) f(x)\n" + kHead + "  STEP(x);\n}\n", off("f", 3)).find("calls STEP"),
+            std::string::npos);
 }
 
 TEST(C, strings_in_preprocessor_rows_open_no_comment) {
@@ -400,11 +418,11 @@ TEST(C, strings_in_preprocessor_rows_open_no_comment) {
 }
 
 TEST(C, existing_directives_of_every_form_are_kept_once) {
-  for (const std::string text : {"  /* $AD NOCHECKPOINT */\n  f(x);\n", "  // $AD NOCHECKPOINT\n  f(x);\n",
-                                 "#pragma $AD NOCHECKPOINT\n  f(x);\n", "#pragma AD NOCHECKPOINT\n  f(x);\n",
-                                 "  /* $AD NOCHECKPOINT */ f(x);\n", "  y = /* $AD NOCHECKPOINT */ f(x);\n",
-                                 "  /*\n   * $AD NOCHECKPOINT\n   */\n  f(x);\n",
-                                 "  /* $AD NOCHECKPOINT */\n  if (y) f(x);\n"}) {
+  for (const std::string text :
+       {"  /* $AD NOCHECKPOINT */\n  f(x);\n", "  // $AD NOCHECKPOINT\n  f(x);\n",
+        "#pragma $AD NOCHECKPOINT\n  f(x);\n", "#pragma AD NOCHECKPOINT\n  f(x);\n", "  /* $AD NOCHECKPOINT */ f(x);\n",
+        "  y = /* $AD NOCHECKPOINT */ f(x);\n", "  /*\n   * $AD NOCHECKPOINT\n   */\n  f(x);\n",
+        "  /* $AD NOCHECKPOINT */\n  if (y) f(x);\n"}) {
     const std::uint32_t line = static_cast<std::uint32_t>(std::ranges::count(text, '\n')) + 1;
     EXPECT_EQ(in_c(text, {off("f", line)}), text);
   }
@@ -436,16 +454,18 @@ TEST(C, a_fortran_procedure_is_called_by_its_external_name) {
 // Line markers --------------------------------------------------------------------------------------------------------
 
 TEST(LineMarkers, the_profile_names_the_file_before_the_preprocessor) {
-  const std::string text = "# 1 \"src/step.F\"\n# 40 \"src/step.F\"\n      CALL F(X)\n# 1 \"common.inc\" 1\n      CALL F(Y)\n"
-                           "# 43 \"src/step.F\" 2\n      CALL F(Z)\n";
-  const auto result = patch_directives({{"step.f", "step.f", text, kFixed}},
-                                       {off("f", 40, 0, "/home/u/src/step.F"), on("f", 1), off("f", 43, 2, "src/step.F")});
+  const std::string text =
+      "# 1 \"src/step.F\"\n# 40 \"src/step.F\"\n      CALL F(X)\n# 1 \"common.inc\" 1\n      CALL F(Y)\n"
+      "# 43 \"src/step.F\" 2\n      CALL F(Z)\n";
+  const auto result =
+      patch_directives({{"step.f", "step.f", text, kFixed}},
+                       {off("f", 40, 0, "/home/u/src/step.F"), on("f", 1), off("f", 43, 2, "src/step.F")});
   ASSERT_TRUE(result);
   ASSERT_EQ(result->files.size(), 1u);
   EXPECT_TRUE(result->mismatches.empty());
-  EXPECT_EQ(result->files[0].patched,
-            "# 1 \"src/step.F\"\n# 40 \"src/step.F\"\nC$AD NOCHECKPOINT\n      CALL F(X)\n# 1 \"common.inc\" 1\n      CALL F(Y)\n"
-            "# 43 \"src/step.F\" 2\nC$AD NOCHECKPOINT\n      CALL F(Z)\n");
+  EXPECT_EQ(result->files[0].patched, "# 1 \"src/step.F\"\n# 40 \"src/step.F\"\nC$AD NOCHECKPOINT\n      CALL F(X)\n# "
+                                      "1 \"common.inc\" 1\n      CALL F(Y)\n"
+                                      "# 43 \"src/step.F\" 2\nC$AD NOCHECKPOINT\n      CALL F(Z)\n");
 }
 
 TEST(LineMarkers, hash_line_in_c) {
@@ -455,7 +475,8 @@ TEST(LineMarkers, hash_line_in_c) {
 
 TEST(LineMarkers, one_line_in_two_files_is_refused) {
   const std::string text = "call f(x)\n";
-  const auto result = patch_directives({{"a/m.src", "m.src", text, kFree}, {"b/m.src", "m.src", text, kFree}}, {off("f", 1)});
+  const auto result =
+      patch_directives({{"a/m.src", "m.src", text, kFree}, {"b/m.src", "m.src", text, kFree}}, {off("f", 1)});
   ASSERT_TRUE(result);
   EXPECT_TRUE(result->files.empty());
   ASSERT_EQ(result->mismatches.size(), 1u);
@@ -466,12 +487,15 @@ TEST(LineMarkers, one_line_in_two_files_is_refused) {
 
 TEST(Refusal, names_what_was_found_and_where_the_call_is_now) {
   const std::string what = what_is_wrong(kFree, "x = 1\ny = g(x)\ncall f(x)\n", off("f", 2));
-  EXPECT_EQ(what, "no call of 'f' there; found 'y = g(x)' (calls g); the nearest call of it is in line 3: the source has changed "
-                  "since it was profiled, profile it again");
+  EXPECT_EQ(
+      what,
+      "no call of 'f' there; found 'y = g(x)' (calls g); the nearest call of it is in line 3: the source has changed "
+      "since it was profiled, profile it again");
 }
 
 TEST(Refusal, a_line_behind_the_end_or_no_line_at_all) {
-  EXPECT_NE(what_is_wrong(kFree, "call f(x)\n", off("f", 99)).find("no source that was given holds this line"), std::string::npos);
+  EXPECT_NE(what_is_wrong(kFree, "call f(x)\n", off("f", 99)).find("no source that was given holds this line"),
+            std::string::npos);
   EXPECT_NE(what_is_wrong(kFree, "call f(x)\n", off("f", 0)).find("with -g"), std::string::npos);
 }
 
@@ -486,11 +510,13 @@ TEST(Refusal, sites_that_stay_on_are_only_noted) {
 // The diff ------------------------------------------------------------------------------------------------------------
 
 TEST(Diff, reads_as_people_know_it) {
-  const DirectivePatch result = patch(kFree, "a\nb\nc\nd\ncall f(x)\ne\nf\ng\nh\ni\nj\nk\n!$AD NOCHECKPOINT\ncall g(x)", {off("f", 5), on("g", 14)});
+  const DirectivePatch result = patch(kFree, "a\nb\nc\nd\ncall f(x)\ne\nf\ng\nh\ni\nj\nk\n!$AD NOCHECKPOINT\ncall g(x)",
+                                      {off("f", 5), on("g", 14)});
   ASSERT_EQ(result.files.size(), 1u);
-  EXPECT_EQ(result.files[0].diff, "--- a/m.src\n+++ b/m.src\n"
-                                  "@@ -2,6 +2,7 @@\n b\n c\n d\n+!$AD NOCHECKPOINT\n call f(x)\n e\n f\n"
-                                  "@@ -10,5 +11,4 @@\n i\n j\n k\n-!$AD NOCHECKPOINT\n call g(x)\n\\ No newline at end of file\n");
+  EXPECT_EQ(result.files[0].diff,
+            "--- a/m.src\n+++ b/m.src\n"
+            "@@ -2,6 +2,7 @@\n b\n c\n d\n+!$AD NOCHECKPOINT\n call f(x)\n e\n f\n"
+            "@@ -10,5 +11,4 @@\n i\n j\n k\n-!$AD NOCHECKPOINT\n call g(x)\n\\ No newline at end of file\n");
   EXPECT_EQ(result.files[0].added, 1u);
   EXPECT_EQ(result.files[0].removed, 1u);
 }
@@ -540,14 +566,18 @@ TEST(Diff, is_understood_by_patch) {
 
 /// Whatever the text, the patcher ends, and what it writes passes its own check (an error else).
 TEST(AnyText, is_patched_soundly_or_not_at_all) {
-  const std::string samples[] = {
-      "subroutine a\n  if (f(x) > 0) then; call g(x) ; call h\n  else if (g('a&!', &\n  ! c\n  & y)) then\n!$AD NOCHECKPOINT\n"
-      "    call h(x)\n!$ call f(x)\n#ifdef A\n    y = f(x) + &\n#else\n    y = g(x) + &\n#endif\n h(x) ! $AD NOCHECKPOINT\n  end if\nend\n",
-      "      SUBROUTINE A\n   10 CALL F(X,\n     1 G(X)) ; CALL H\nC$AD NOCHECKPOINT\n\tIF (F(X)) CALL G('A\n\t1 B')\nC$    CALL H(X)\n"
-      "      Y = G(X) ! c\n#ifdef A\n     & + F(X)\n#endif\n      END\n",
-      "#define A(x) f(x) \\\n g(x)\nvoid a(void) {\n  if (f(x)) g(x); else /* $AD NOCHECKPOINT */ h(x);\n  switch (k) { case 1: f(x); }\n"
-      "#if A\n  y = f(x)\n#elif B\n  y = g(x)\n#else\n  if (h(x)) {\n#endif\n  ; // $AD NOCHECKPOINT\n  z = (struct s){f(x), '\\''};\n"
-      "  do f(x); while (g(x));\n#pragma AD NOCHECKPOINT\n  h(\"/*\");\n}\n"};
+  const std::string samples[] = {"subroutine a\n  if (f(x) > 0) then; call g(x) ; call h\n  else if (g('a&!', &\n  ! "
+                                 "c\n  & y)) then\n!$AD NOCHECKPOINT\n"
+                                 "    call h(x)\n!$ call f(x)\n#ifdef A\n    y = f(x) + &\n#else\n    y = g(x) + "
+                                 "&\n#endif\n h(x) ! $AD NOCHECKPOINT\n  end if\nend\n",
+                                 "      SUBROUTINE A\n   10 CALL F(X,\n     1 G(X)) ; CALL H\nC$AD NOCHECKPOINT\n\tIF "
+                                 "(F(X)) CALL G('A\n\t1 B')\nC$    CALL H(X)\n"
+                                 "      Y = G(X) ! c\n#ifdef A\n     & + F(X)\n#endif\n      END\n",
+                                 "#define A(x) f(x) \\\n g(x)\nvoid a(void) {\n  if (f(x)) g(x); else /* $AD "
+                                 "NOCHECKPOINT */ h(x);\n  switch (k) { case 1: f(x); }\n"
+                                 "#if A\n  y = f(x)\n#elif B\n  y = g(x)\n#else\n  if (h(x)) {\n#endif\n  ; // $AD "
+                                 "NOCHECKPOINT\n  z = (struct s){f(x), '\\''};\n"
+                                 "  do f(x); while (g(x));\n#pragma AD NOCHECKPOINT\n  h(\"/*\");\n}\n"};
   const SourceForm forms[] = {kFree, kFixed, kC};
   const std::string spice = "&!;'\"\\\n\r#{}()/*C0$:? ";
   std::uint64_t state = 88172645463325252u;
@@ -562,10 +592,18 @@ TEST(AnyText, is_patched_soundly_or_not_at_all) {
     for (std::size_t k = random(6); k-- > 0 && !text.empty();) {
       const std::size_t at = random(text.size());
       switch (random(4)) {
-      case 0: text.erase(at, random(8)); break;
-      case 1: text[at] = spice[random(spice.size())]; break;
-      case 2: text.insert(at, 1, spice[random(spice.size())]); break;
-      default: text.resize(at); break;
+      case 0:
+        text.erase(at, random(8));
+        break;
+      case 1:
+        text[at] = spice[random(spice.size())];
+        break;
+      case 2:
+        text.insert(at, 1, spice[random(spice.size())]);
+        break;
+      default:
+        text.resize(at);
+        break;
       }
     }
     std::vector<Decision> decisions;

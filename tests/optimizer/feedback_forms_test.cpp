@@ -11,15 +11,16 @@ const std::vector<Decision> kDecisions = {{"m.step", "m.flux", 0, {"src/step.f90
                                           {"m.step", "solve", 1, {"a*/b.f90", 3}, true, false, 0}};
 
 TEST(Header, has_a_macro_for_each_site) {
-  EXPECT_EQ(c_header(kDecisions, "00ff"),
-            "/* Written by `adprof apply --format header`: 1 where the call is checkpointed (joint mode), 0 where it is\n"
-            " * split. Sites 00ff. */\n"
-            "#ifndef ADPROF_PLACEMENT_H\n#define ADPROF_PLACEMENT_H\n\n"
-            "#define ADPROF_PLACEMENT_SITES 3\n\n"
-            "#define ADPROF_ON_m_step_m_flux_0 0 /* src/step.f90:12 */\n"
-            "#define ADPROF_ON_m_step_m_flux_0__2 1\n"
-            "#define ADPROF_ON_m_step_solve_1 1 /* a*.b.f90:3 */\n"
-            "\n#endif\n");
+  EXPECT_EQ(
+      c_header(kDecisions, "00ff"),
+      "/* Written by `adprof apply --format header`: 1 where the call is checkpointed (joint mode), 0 where it is\n"
+      " * split. Sites 00ff. */\n"
+      "#ifndef ADPROF_PLACEMENT_H\n#define ADPROF_PLACEMENT_H\n\n"
+      "#define ADPROF_PLACEMENT_SITES 3\n\n"
+      "#define ADPROF_ON_m_step_m_flux_0 0 /* src/step.f90:12 */\n"
+      "#define ADPROF_ON_m_step_m_flux_0__2 1\n"
+      "#define ADPROF_ON_m_step_solve_1 1 /* a*.b.f90:3 */\n"
+      "\n#endif\n");
 }
 
 TEST(DecisionsJson, holds_what_the_lists_and_the_sites_say) {

@@ -11,8 +11,8 @@ Decision site(const std::string &caller, const std::string &callee, std::uint32_
 }
 
 TEST(Options, callees_that_are_off_everywhere_are_listed_in_both_words) {
-  const Options o = option_lists({site("a", "g", 0, false), site("b", "g", 0, false), site("a", "f", 0, false),
-                                  site("a", "h", 0, true)});
+  const Options o = option_lists(
+      {site("a", "g", 0, false), site("b", "g", 0, false), site("a", "f", 0, false), site("a", "h", 0, true)});
   EXPECT_EQ(o.nocheckpoint, "-nocheckpoint \"f g\"");
   EXPECT_EQ(o.checkpoint, "-defaultnocheckpoint -checkpoint \"h\"");
   EXPECT_TRUE(o.losses.empty());
@@ -46,7 +46,8 @@ TEST(Options, without_costs_a_torn_callee_stays_on_and_the_loss_names_the_sites)
 TEST(Options, with_costs_the_cheaper_choice_within_the_budget_is_taken) {
   const std::vector<Decision> decisions = {site("a", "f", 0, false, 10), site("a", "f", 1, true, 1),
                                            site("a", "g", 0, false, 100), site("a", "g", 1, true, 1)};
-  // Being off costs 1 byte each; the budget is 3 bytes: g (the larger gain) is settled first and goes off, then f can't.
+  // Being off costs 1 byte each; the budget is 3 bytes: g (the larger gain) is settled first and goes off, then f
+  // can't.
   const auto cost = [&](const std::vector<std::uint8_t> &on) {
     Cost c;
     for (std::size_t i = 0; i < on.size(); ++i) {

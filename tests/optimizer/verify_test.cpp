@@ -71,8 +71,9 @@ TEST(Gradient, every_form_is_read) {
 }
 
 TEST(Gradient, what_is_no_gradient_is_an_error) {
-  for (const std::string &bytes : {std::string(), std::string("\x01\x02\x03"), npy("<i8", raw({1})), npy("<f8", "abc"),
-                                   std::string("\x93NUMPY\x01"), npy("<f8", raw({1})).substr(0, 20), npy("<f8", raw({1}), 9)}) {
+  for (const std::string &bytes :
+       {std::string(), std::string("\x01\x02\x03"), npy("<i8", raw({1})), npy("<f8", "abc"),
+        std::string("\x93NUMPY\x01"), npy("<f8", raw({1})).substr(0, 20), npy("<f8", raw({1}), 9)}) {
     const auto result = read_gradient(bytes, "g");
     ASSERT_FALSE(result);
     EXPECT_EQ(result.error().kind, adprof::ErrorKind::kUnreadable);
@@ -131,7 +132,8 @@ profile::Profile small_profile() {
              {"a", "b", 0, {}, {}, false, "", ""},
              {"a", "b", 1, {}, {}, false, "", ""},
              {"a", "c", 0, {}, {}, false, "", ""}};
-  const auto add = [&](std::uint32_t parent, std::uint32_t site, std::int64_t on, std::int64_t off, double primal, double forward) {
+  const auto add = [&](std::uint32_t parent, std::uint32_t site, std::int64_t on, std::int64_t off, double primal,
+                       double forward) {
     profile::Context context;
     context.parent = parent;
     context.site = site;
@@ -167,8 +169,8 @@ TEST(Match, without_times_sites_are_counted) {
 }
 
 TEST(Modes, every_way_to_miss_a_mode_is_told) {
-  const auto modes = compare_modes(
-      {{"a:b:0", false}, {"a:b:1", false}, {"a:c:0", true}, {"a:gone:0", true}}, small_profile());
+  const auto modes =
+      compare_modes({{"a:b:0", false}, {"a:b:1", false}, {"a:c:0", true}, {"a:gone:0", true}}, small_profile());
   ASSERT_EQ(modes.size(), 4u);
   EXPECT_EQ(modes[0].verdict, ModeVerdict::kOtherMode);
   EXPECT_NE(describe(modes[0]).find("ignore names"), std::string::npos);

@@ -299,6 +299,9 @@ ExactResult solve_exact(const Problem &problem, Bits budget, const model::Placem
     auto model = program.load();
     auto set = [&](const char *name, const std::string &value) { Cbc_setParameter(model.get(), name, value.c_str()); };
     set("log", "0");
+    set("slog", "0");
+    // Its preprocessing lost the optimum of three in ten programs of 250 sites (values worse than the start's); without it all agree.
+    set("preprocess", "off");
     set("ratioGap", "0");
     set("allowableGap", "0");
     set("increment", std::to_string(kStep));

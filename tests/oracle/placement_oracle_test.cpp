@@ -137,6 +137,58 @@ TEST(PlacementOracle, realistic_trees_of_sixteen_sites_against_brute_force) {
   report(counts);
 }
 
+// CBC's preprocessing called worse values optimal on these.
+TEST(PlacementOracle, the_solver_does_not_lose_the_placement_it_starts_from) {
+  for (std::uint64_t seed : {1, 4, 8}) {
+    CallTree tree = oracle::realistic_tree({oracle::Shape::kLayers, seed, 250, 0});
+    SolveOptions options;
+    options.whole_process = false;
+    options.seconds = 120;
+    Solver solver(tree, options);
+    Result<Answer> answer = solver.fastest(solver.evaluate(model::uniform_placement(tree, true)).load_bytes * 3 / 2);
+    ASSERT_TRUE(answer);
+    EXPECT_TRUE(answer->certificate.optimal) << seed;
+  }
+}
+
+TEST(PlacementOracle, the_same_question_has_the_same_answer) {
+  CallTree tree = oracle::realistic_tree({oracle::Shape::kLayers, 2, 100, 0});
+  SolveOptions options;
+  options.seconds = 120;
+  auto ask_again = [&] {
+    Solver solver(tree, options);
+    return solver.fastest(solver.evaluate(model::uniform_placement(tree, true)).load_bytes * 5 / 4);
+  };
+  Result<Answer> first = ask_again(), second = ask_again();
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->placement, second->placement);
+  EXPECT_EQ(first->certificate.solver_nodes, second->certificate.solver_nodes);
+  EXPECT_EQ(first->certificate.moves, second->certificate.moves);
+}
+
+TEST(PlacementOracle, a_million_sites_of_zero_gain_are_no_work) {
+  CallTree tree;
+  tree.nodes.push_back({0, 0, 64});
+  for (std::uint32_t s = 0; s < 1000000; ++s) {
+    model::SiteInfo site;
+    site.name = std::to_string(s);
+    tree.sites.push_back(site);
+    model::Edge edge;
+    edge.site = s;
+    edge.snapshot = 8;
+    tree.edges.push_back(edge);
+  }
+  tree.nodes.push_back({0, 1000000, 0});
+  model::Process process;
+  process.roots = {1};
+  tree.processes.push_back(process);
+  Solver solver(tree, {});
+  Result<Answer> answer = solver.fastest(2000000);
+  ASSERT_TRUE(answer);
+  EXPECT_TRUE(answer->certificate.optimal);
+  EXPECT_FALSE(solver.fastest(100));
+}
+
 TEST(PlacementOracle, least_memory_under_a_time_limit_is_the_true_one) {
   int proved = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {

@@ -1,0 +1,4 @@
+add_executable(placement_bench placement_bench.cpp)
+adprof_warnings(placement_bench)
+target_include_directories(placement_bench PRIVATE ${PROJECT_SOURCE_DIR})
+target_link_libraries(placement_bench PRIVATE adprof_call_trees adprof_placement)

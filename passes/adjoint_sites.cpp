@@ -640,15 +640,22 @@ private:
     slots = std::move(merged);
   }
 
-  /// Both arms of one conditional, and nothing else, lead to the two calls.
+  /// One call can only run in one arm of a conditional, the other only in another. (Not only in the arms' first blocks:
+  /// copies of sections into contiguous temporaries cut an arm.)
   bool in_opposite_arms(const CallBase &left, const CallBase &right) {
     if (left.getFunction() != right.getFunction())
       return false;
     DominatorTree &dominators = context_.dominators(*const_cast<Function *>(left.getFunction()));
-    DomTreeNode *a = dominators.getNode(left.getParent()), *b = dominators.getNode(right.getParent());
-    return a && b && a != b && a->getIDom() && a->getIDom() == b->getIDom() &&
-           is_contained(successors(a->getIDom()->getBlock()), left.getParent()) &&
-           is_contained(successors(a->getIDom()->getBlock()), right.getParent());
+    auto *a = const_cast<BasicBlock *>(left.getParent()), *b = const_cast<BasicBlock *>(right.getParent());
+    if (!dominators.isReachableFromEntry(a) || !dominators.isReachableFromEntry(b))
+      return false;
+    BasicBlock *branch = dominators.findNearestCommonDominator(a, b);
+    auto leads_only_to = [&](BasicBlock *arm, const BasicBlock *block) {
+      return dominators.dominates(BasicBlockEdge(branch, arm), block);
+    };
+    return branch != a && branch != b &&
+           any_of(successors(branch), [&](BasicBlock *arm) { return leads_only_to(arm, a) && !leads_only_to(arm, b); }) &&
+           any_of(successors(branch), [&](BasicBlock *arm) { return leads_only_to(arm, b) && !leads_only_to(arm, a); });
   }
 
   /// One list in order, as slots: a call in split mode in one arm and in joint mode in the other is one call whose mode is

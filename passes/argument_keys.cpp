@@ -68,6 +68,24 @@ private:
     return base && base->getType()->isPointerTy() ? base : nullptr;
   }
 
+  /// Where a variable is copied from as a whole: flang passes copies of the descriptors of pointers and allocatables.
+  static Value *copied_from(AllocaInst *variable) {
+    Value *source = nullptr;
+    for (User *user : variable->users()) {
+      Value *from = nullptr;
+      if (auto *copy = dyn_cast<MemTransferInst>(user); copy && copy->getRawDest() == variable)
+        from = copy->getRawSource();
+      else if (auto *store = dyn_cast<StoreInst>(user); store && store->getPointerOperand() == variable)
+        if (auto *load = dyn_cast<LoadInst>(store->getValueOperand()); load && load->getType()->isAggregateType())
+          from = load->getPointerOperand();
+      if (from && source && from != source)
+        return nullptr;
+      if (from)
+        source = from;
+    }
+    return source;
+  }
+
   void leaf(Value *value, ArgumentKey &key, StringRef text, bool portable) {
     key.object = value;
     key.exact = hash_combine(key.exact, value);
@@ -106,6 +124,8 @@ private:
         step(key, "[]");
         return follow(base, key, steps + 1);
       }
+      if (Value *source = copied_from(variable))
+        return follow(source, key, steps + 1);
       return leaf(value, key, "local", false);
     }
     if (auto *load = dyn_cast<LoadInst>(value)) {
@@ -147,7 +167,9 @@ private:
 
 } // namespace
 
-ArgumentKey trace_argument(Value *value, const DataLayout &layout) { return ArgumentTracer(layout).trace(value); }
+ArgumentKey trace_argument(Value *value, const DataLayout &layout) {
+  return ArgumentTracer(layout).trace(value);
+}
 
 int argument_agreement(const ArgumentKey &left, const ArgumentKey &right, bool same_function) {
   if (same_function)

@@ -441,6 +441,10 @@ Result<std::vector<std::string>> compiler_command(const CompilerRequest &request
   if (request.inputs && request.adstack.value_or(false))
     command.push_back("-I" + installation.include_directory.string());
   command.insert(command.end(), request.arguments.begin(), request.arguments.end());
+  // flang -O3 versions loops over assumed-shape arrays for unit stride before the pass runs: every call in them would
+  // be two sites. Behind the user's options: -O3 would turn it on again.
+  if (request.compiles && request.language == Language::kFortran)
+    command.emplace_back("-fno-version-loops-for-stride");
   if (request.links) {
     // For the linker only: a bare file name would be read in the language of an -x before it. flang 19 knows no
     // -Xlinker.

@@ -164,7 +164,7 @@ void root_mass(const struct parameters *p, struct crop *s) {
 }
 
 double root_share(double depth, double layer, double front) {
-    return sigmoid(front, layer * depth, 10.0) * exp(-0.3 * layer);
+    return exp(-0.3 * layer) / (1.0 + exp(0.1 * (layer * depth - front)));
 }
 
 void root_profile(const struct parameters *p, struct crop *s) {
@@ -218,7 +218,7 @@ void infiltrate(struct crop *s) {
 }
 
 double layer_flow(double water, double capacity, double rate) {
-    return rate * water * sigmoid(water, capacity, 0.1 * capacity);
+    return rate * water / (1.0 + exp(10.0 - 10.0 * water / capacity));
 }
 
 void drain(const struct parameters *p, struct crop *s) {
@@ -238,7 +238,7 @@ void soil_evaporation(const struct parameters *p, struct crop *s) {
 }
 
 double layer_supply(double water, double wilting, double capacity, double roots) {
-    return roots * ramp(water, wilting, capacity);
+    return roots * (0.5 + 0.5 * tanh(2.0 * (water - wilting) / (capacity - wilting) - 1.0));
 }
 
 void supply_water(struct crop *s) {

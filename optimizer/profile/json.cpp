@@ -131,6 +131,7 @@ template <typename Archive, typename T> void visit(Archive &a, T &v)
   a("cpu_ns", v.cpu_ns);
   a("adjoint_ns", v.adjoint_ns);
   a("hook_ns", v.hook_ns);
+  a("processor_wait_ns", v.processor_wait_ns);
   a("resident_peak_bytes", v.resident_peak_bytes);
   a("resident_other_bytes", v.resident_other_bytes);
   a("stack_peak_bits", v.stack_peak_bits);

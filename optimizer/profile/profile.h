@@ -117,6 +117,7 @@ struct Process {
   double wall_ns = 0, cpu_ns = 0;
   double adjoint_ns = 0;         ///< time inside roots, hook time taken off
   double hook_ns = 0;            ///< estimated cost of measuring
+  double processor_wait_ns = 0;  ///< of the main thread: ready, but without a processor; its share is taken off all times but wall_ns
   std::int64_t resident_peak_bytes = 0;
   std::int64_t resident_other_bytes = 0; ///< largest resident memory that was not AD stack
   std::int64_t stack_peak_bits = 0;      ///< sum over threads of their peaks

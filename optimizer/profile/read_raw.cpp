@@ -156,7 +156,12 @@ class Converter {
 public:
   Converter(const RawFile &file, Record header, Profile &out) : file_(file), header_(header), out_(out) {
     ns_per_tick_ = 1e9 / static_cast<double>(header.u64(OFFSET(header, tick_hz)));
+    // The runtime leaves interrupted samples out of the cost of a hook; all other times contain the wait for a processor.
     hook_ns_ = static_cast<double>(SIZE_OF(header, header, hook_ticks)) / 1000 * ns_per_tick_;
+    double cpu_ns = static_cast<double>(SIZE_OF(header, header, main_cpu_ns));
+    double wait_ns = static_cast<double>(SIZE_OF(header, header, main_wait_ns));
+    if (cpu_ns > 0)
+      ns_per_tick_ *= cpu_ns / (cpu_ns + wait_ns);
   }
 
   void sites_and_procedures() {
@@ -216,6 +221,7 @@ public:
       p.stop_reason = stop_text(header_.u32(OFFSET(header, stop_reason)));
     p.wall_ns = static_cast<double>(SIZE_OF(header_, header, wall_ns));
     p.cpu_ns = static_cast<double>(SIZE_OF(header_, header, cpu_ns));
+    p.processor_wait_ns = static_cast<double>(SIZE_OF(header_, header, main_wait_ns));
     p.hook_ns = static_cast<double>(SIZE_OF(header_, header, hook_calls)) * hook_ns_;
     double root_ns = static_cast<double>(SIZE_OF(header_, header, root_ticks)) * ns_per_tick_;
     p.adjoint_ns = std::max(root_ns - root_hook_ns_, 0.0);

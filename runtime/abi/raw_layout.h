@@ -79,6 +79,8 @@ struct adprof_raw_header {
   uint64_t stack_peak_bits;         /* 248: largest height counted on one thread */
   uint64_t traffic_bits;            /* 256: pushed on all threads */
   uint64_t envelope_nodes;          /* 264: nodes whose sizes are no longer exact */
+  uint64_t main_cpu_ns;             /* 272: processor time of the main thread, as the scheduler counts it; 0 where it does not tell */
+  uint64_t main_wait_ns;            /* 280: time the main thread was ready to run and had no processor */
 };
 
 enum adprof_raw_segment_type {

@@ -23,6 +23,7 @@ AT(adprof_raw_header, hook_ticks, 216);
 AT(adprof_raw_header, roots, 232);
 AT(adprof_raw_header, traffic_bits, 256);
 AT(adprof_raw_header, envelope_nodes, 264);
+AT(adprof_raw_header, main_wait_ns, 280);
 _Static_assert(sizeof(struct adprof_raw_header) <= ADPROF_RAW_HEADER_BYTES, "header");
 
 AT(adprof_raw_segment, bytes, 8);

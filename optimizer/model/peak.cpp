@@ -215,7 +215,7 @@ PeakModel::PeakModel(const CallTree &tree) : site_count_(tree.sites.size()) {
 // round, a block a call that is on with an empty snapshot. `sizes` needs no overflow checks: check_tree bounded every sum.
 inline NodeSize PeakModel::evaluate_node(std::size_t node, const std::uint8_t *on, const NodeSize *sizes) const {
   Bits sum = 0, peak = 0;
-  for (const PackedEdge *edge = &edges_[first_edge_[node]], *end = edges_.data() + first_edge_[node + 1]; edge != end; ++edge) {
+  for (const PackedEdge *edge = edges_.data() + first_edge_[node], *end = edges_.data() + first_edge_[node + 1]; edge != end; ++edge) {
     if (edge->site & kWideBit) [[unlikely]] {
       const Edge &wide = wide_[edge->value];
       bool is_on = on[edge->site & ~(kWideBit | kLoopBit)];
